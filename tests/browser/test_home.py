@@ -11,6 +11,7 @@ from tests.support.browser import Browser
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.browser
+WAITS = "const one = document.getElementById('waits'); return [!one.hidden, one.firstChild.innerText]"
 LINES = "return [...document.querySelectorAll('#begin pre')].map((one) => one.innerText)"
 
 
@@ -46,6 +47,20 @@ def test_what_waits_is_there_until_it_is_answered_elsewhere(browser: Browser, at
     at.decide(id)
     browser.until("document.getElementById('waiting').hidden")
     browser.until("document.querySelector('#runs h3').innerText.includes('complete')")
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("page", ["home", "runs", "runs/{}"])
+def test_a_live_page_keeps_the_number_of_questions_in_the_bar(browser: Browser, at: Flows, page: str) -> None:
+    first = at.waits(GATED)
+    browser.go(f"{at.url}/{page.format(first)}")
+    assert browser.run(WAITS) == [True, "1"]
+    second = at.waits(GATED)
+    browser.until(f"(() => {{ {WAITS} }})()[1] === '2'")
+    at.decide(second)
+    browser.until(f"(() => {{ {WAITS} }})()[1] === '1'")
+    at.decide(first)
+    browser.until(f"!(() => {{ {WAITS} }})()[0]")
     assert browser.complaints() == []
 
 

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 from urllib.parse import parse_qs, quote
@@ -18,7 +19,7 @@ from starlette.types import Scope
 from loci.app import App
 from loci.auth.gate import Gate, KeyNeeded
 from loci.auth.grants import SignedInBy
-from loci.core.errors import Refused
+from loci.core.errors import LociError, Refused
 from loci.core.identity import SYSTEM, Caller, Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject
@@ -69,6 +70,14 @@ class Visit:
     session: str
     """The cookie that named the caller; empty if something else did."""
     tokens: FormTokens
+    count_waiting: Callable[[Owner], int]
+
+    @property
+    def waiting(self) -> int:
+        """The number of questions that wait for the visitor. If they cannot be counted, the page comes without it."""
+        with suppress(LociError):
+            return self.count_waiting(self.caller.owner)
+        return 0
 
     @property
     def signed_in(self) -> bool:
@@ -229,7 +238,10 @@ class BrowserAuth:
     async def visit(self, request: Request) -> Visit:
         """The visit that the request is."""
         caller, is_kept = await self.caller(request)
-        return Visit(request, caller, request.cookies.get(COOKIE, "") if is_kept else "", self._tokens)
+        return self._visit(request, caller, request.cookies.get(COOKIE, "") if is_kept else "")
+
+    def _visit(self, request: Request, caller: Caller, session: str) -> Visit:
+        return Visit(request, caller, session, self._tokens, lambda owner: self._app.workflows.views.waiting(owner))
 
     def page(self, name: str, show: Callable[[Visit], Awaitable[Response]]) -> Endpoint:
         """An endpoint that shows a page; its name is its address below `/ui`.
@@ -290,7 +302,7 @@ class BrowserAuth:
         """Take the cookie back. A page of the very sign-in asks for it, or there is none to end."""
         kept = request.cookies.get(COOKIE, "")
         if kept and (visitor := await on_thread(self._sessions.visitor, kept)):
-            await Visit(request, visitor[0], kept, self._tokens).posted()
+            await self._visit(request, visitor[0], kept).posted()
             await on_thread(self._sessions.end, kept)
         answer = answers.away("sign-in")
         answer.headers["Set-Cookie"] = set_cookie("", seconds=0, secure=self.is_secure(request))

@@ -150,7 +150,8 @@ def _bar(current: str, visit: "Visit", root: str) -> str:
 
     def link(name: str, title: str) -> str:
         here = ' aria-current="page"' if name == current else ""
-        return f'<a href="{root}{name}"{here}>{html.escape(title)}</a>'
+        more = _waits(visit.waiting) if name == "runs" else ""
+        return f'<a href="{root}{name}"{here}>{html.escape(title)}{more}</a>'
 
     links = "".join(link(name, title) for name, title in PLACES.items())
     out = (
@@ -164,6 +165,12 @@ def _bar(current: str, visit: "Visit", root: str) -> str:
         f'<a id="mark" href="{root}{USUAL}" aria-label="Loci, to the start">Loci</a>'
         f'<nav id="places" aria-label="Pages">{links}</nav>{out}</header>'
     )
+
+
+def _waits(number: int) -> str:
+    """The number of open questions, which the program of a live page keeps."""
+    hidden = "" if number else " hidden"
+    return f' <span id="waits"{hidden}><span>{number}</span><span class="unseen"> waiting for you</span></span>'
 
 
 def _program(names: Sequence[str]) -> str:

@@ -69,7 +69,8 @@ class RunRoutes:
     def _run(self, owner: Owner, id: str) -> JsonObject:
         run = self._app.workflows.views.run(owner, id)
         asked = cast("JsonObject | None", run["checkpoint"])
-        return {**run, "checkpoint": self._questions.row(owner, asked) if asked else None}
+        waits = self._app.workflows.views.waiting(owner)
+        return {**run, "checkpoint": self._questions.row(owner, asked) if asked else None, "waits": waits}
 
     def _state(self, owner: Owner, request: Request) -> JsonObject:
         return live(self._run(owner, str(request.path_params["id"])))

@@ -66,6 +66,11 @@ class RunViews:
                 found += [question(id, run, run.checkpoint)] if run.checkpoint else []
         return sorted(found, key=lambda one: cast("float", one["since"]))
 
+    def waiting(self, owner: Owner) -> int:
+        """The number of these questions. It reads no more than the states of the active runs."""
+        paused = sum(status == "paused" for status, _ in self._active.states(owner).values())
+        return paused + len(self._calls().questions(owner))
+
 
 def row(id: str, stored: JsonObject) -> JsonObject:
     """A run in a list, from its record: there may be thousands, and the record leaves out what is usual."""

@@ -90,3 +90,10 @@ def test_a_client_with_a_key_is_told_where_its_key_goes(ann: Visitor) -> None:
     [code, _] = begin["clients"]
     assert code["line"].endswith('loci.test/mcp --header "Authorization: Bearer YOUR_KEY"')
     assert begin["ingest"].endswith("loci.test --key YOUR_KEY")
+
+
+@pytest.mark.parametrize("page", ["home", "search", "graph", "files", "runs", "tools", "settings"])
+def test_every_page_counts_what_waits_for_its_visitor(app: App, ann: Visitor, bob: Visitor, page: str) -> None:
+    ask_many(app, CALLER, 3)
+    assert '<span id="waits"><span>3</span>' in ann.get(f"/ui/{page}").body.decode()
+    assert '<span id="waits" hidden><span>0</span>' in bob.get(f"/ui/{page}").body.decode()

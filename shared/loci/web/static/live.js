@@ -76,6 +76,12 @@ function watch(kinds, look, isCounted = false) {
   return acted;
 }
 
+// The number of open questions, in the bar.
+function showWaits(number) {
+  find('waits').firstChild.textContent = number;
+  find('waits').hidden = number === 0;
+}
+
 // Says at the top of the page that what it shows may be old.
 function trouble(text) {
   let place = find('trouble');

@@ -80,6 +80,7 @@ if (connects) find('connect').append(connects);
 place('waiting', 'h2').before(element('a', 'All that waits', { className: 'all', href: address('runs') }));
 
 function showWaiting() {
+  showWaits(waiting.total());
   find('waiting').hidden = waiting.total() === 0;
 }
 

@@ -81,6 +81,7 @@ const look = facts.ended
   : watch(['workflow', 'approval'], async () => {
       const answer = await ask(`${runPath}/state`, { seen });
       if (!answer.same) take(answer);
+      if (!answer.same) showWaits(answer.waits);
       seen = answer.same ? seen : answer.tag;
       return !run.ended;
     });

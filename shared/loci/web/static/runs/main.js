@@ -16,6 +16,7 @@ watch(
   ['approval', 'workflow'],
   async () => {
     await Promise.all([waiting.refresh(), document.hidden || runs.refresh()]);
+    showWaits(waiting.total());
     document.title = `${waiting.total() ? `(${waiting.total()}) ` : ''}Runs - Loci`;
   },
   true,
