@@ -12,6 +12,10 @@ from tests.support.serving import serving
 
 pytestmark = pytest.mark.browser
 WAITS = "const one = document.getElementById('waits'); return [!one.hidden, one.firstChild.innerText]"
+ROWS = """return [...document.querySelectorAll('.chart tr')].slice(1).map((row) =>
+    [...row.cells].map((one) => one.textContent))"""
+MIDDLE = """const box = document.querySelector('.plot .first').getBoundingClientRect();
+    return [Math.round(box.x + box.width / 2), Math.round(box.y + box.height / 2)]"""
 LINES = "return [...document.querySelectorAll('#begin pre')].map((one) => one.innerText)"
 
 
@@ -61,6 +65,30 @@ def test_a_live_page_keeps_the_number_of_questions_in_the_bar(browser: Browser, 
     browser.until(f"(() => {{ {WAITS} }})()[1] === '1'")
     at.decide(first)
     browser.until(f"!(() => {{ {WAITS} }})()[0]")
+    assert browser.complaints() == []
+
+
+def test_a_chart_tells_each_day_to_the_mouse_to_the_keyboard_and_in_a_table(browser: Browser, at: Flows) -> None:
+    for number in range(3):
+        at.flow.app.documents.parts.library.add(LOCAL, f"note {number}.md", b"# Note\n")
+    browser.resize(1280, 800)
+    browser.go(f"{at.url}/home")
+    told, whole = "return document.querySelector('.chart p').innerText", "3 documents, 0 files in 30 days"
+    assert browser.run(told) == whole
+    rows = browser.run(ROWS)
+    days = [f"{day}: {documents} documents, {files} files" for day, documents, files in rows]
+    [at_day] = [number for number, row in enumerate(rows) if row[1:] == ["3", "0"]]
+    assert len(rows) == 30
+    browser.run("document.querySelector('.plot').scrollIntoView({ block: 'center' })")
+    browser.point(*browser.run(MIDDLE))
+    assert browser.run(told) == days[at_day]
+    browser.point(5, 5)
+    assert browser.run(told) == whole
+    browser.run("document.querySelector('.plot').focus()")
+    browser.press("Right")
+    assert browser.run(told) == days[-1]
+    browser.press("Left")
+    assert browser.run(told) == browser.run("return document.getElementById('said').innerText") == days[-2]
     assert browser.complaints() == []
 
 

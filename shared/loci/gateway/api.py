@@ -320,6 +320,10 @@ class Tools:
         """The last calls of the servers' tools, the newest first."""
         return self.parts.call_log.last(owner, limit)
 
+    def calls_by_day(self, owner: Owner) -> dict[str, tuple[int, int]]:
+        """How many calls of the servers' tools worked and failed, by the day, of the last days with a call."""
+        return self.parts.call_log.by_day(owner)
+
     def finish_learning(self) -> None:
         """Wait until all ended runs have been learned from, before the process ends."""
         self.parts.later.finish()

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from loci.core.background import BackgroundQueue
 from loci.core.identity import Owner
 from loci.core.ids import content_id
-from loci.core.json import JsonObject
+from loci.core.json import JsonObject, iso
 from loci.core.stores import Record, RecordStore, read_or_none, update
 from loci.core.telemetry import Called
 
@@ -18,6 +18,8 @@ LOG = "tool_calls"
 """The kind of the record; each owner has one."""
 MOST: Final = 100
 """The number of calls that are kept, in one record that is written a few times a second at most."""
+DAYS: Final = 30
+"""The days for which calls are counted, in the same record."""
 PENDING: Final = "APPROVAL_PENDING"
 """The code of a call that waits for a person."""
 
@@ -70,6 +72,11 @@ class CallLog:
         calls = read_or_none(self._records.get(owner, LOG, "last"), _calls) or []
         return calls[::-1][:limit]
 
+    def by_day(self, owner: Owner) -> dict[str, tuple[int, int]]:
+        """How many calls worked and how many failed, by the day (UTC). Days without a call are left out."""
+        self._write(owner)
+        return read_or_none(self._records.get(owner, LOG, "last"), _days) or {}
+
     def _write(self, owner: Owner) -> None:
         with self._turn:
             new = self._waiting.pop(owner, [])
@@ -78,13 +85,27 @@ class CallLog:
 
         def written(record: Record | None) -> JsonObject:
             kept = [*(read_or_none(record, _calls) or []), *new][-MOST:]
-            return cast("JsonObject", {"calls": [asdict(one) for one in kept]})
+            days = _counted(read_or_none(record, _days) or {}, new)
+            return cast("JsonObject", {"calls": [asdict(one) for one in kept], "days": days})
 
         update(self._records, owner, LOG, "last", written, durable=False)
 
 
 def _calls(record: Record) -> list[LoggedCall]:
     return [LoggedCall(**one) for one in cast("list[dict[str, Any]]", record.value["calls"])]
+
+
+def _days(record: Record) -> dict[str, tuple[int, int]]:
+    days = cast("dict[str, list[int]]", record.value["days"])
+    return {day: (int(worked), int(failed)) for day, (worked, failed) in days.items()}
+
+
+def _counted(days: dict[str, tuple[int, int]], new: Iterable[LoggedCall]) -> dict[str, tuple[int, int]]:
+    """The counts of the last days with these calls. A call that waits for a person comes again, and counts then."""
+    for one in new:
+        worked, failed = days.get(day := iso(one.at)[:10], (0, 0))
+        days = {**days, day: (worked + (one.outcome == "ok"), failed + one.is_failed)}
+    return dict(sorted(days.items())[-DAYS:])
 
 
 TRAIL, FOLLOWERS = "tool_trail", "tool_followers"

@@ -2,6 +2,7 @@
 
 import shlex
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
@@ -15,6 +16,7 @@ from loci.core.json import Json, JsonObject, iso
 from loci.core.seen import visible
 from loci.core.settings import Settings
 from loci.files.file import StoredFile
+from loci.gateway.call_history import DAYS
 from loci.mcp.http.address import public_base
 from loci.mcp.http.client_lines import client_lines
 from loci.mcp.threads import SEARCHES
@@ -22,13 +24,13 @@ from loci.web.browser_auth import BrowserAuth, Visit, live
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.question_routes import QuestionRoutes
 
-PAGE: Final = PageKind("home", ("/live", "/list", "main"))
+PAGE: Final = PageKind("home", ("/live", "/list", "/drawn", "/chart", "main"))
 SHOWN: Final = 5
 """Rows of a list: the page that it leads to has the others."""
 MOST_IN_PAGE: Final = 50
-"""Documents. More of them are counted when the page is painted."""
-LAST_SECONDS: Final = 24 * 3600.0
-"""Seconds for which a failed call is shown: as long as a run is kept."""
+"""Documents, or runs. If there are more, the rest of the page is read when its beginning is painted."""
+DAY_SECONDS: Final = 24 * 3600.0
+"""A failed call is shown for a day: as long as a run is kept."""
 LONGEST_REASON: Final = 200
 
 
@@ -49,8 +51,8 @@ class HomeRoutes:
 
     def _page(self, visit: Visit) -> HtmlPage:
         owner = visit.caller.owner
-        is_later = self._app.documents.is_more_than(owner, MOST_IN_PAGE)
         runs = self._app.workflows.views.all(owner)
+        is_later = len(runs) > MOST_IN_PAGE or self._app.documents.is_more_than(owner, MOST_IN_PAGE)
         questions, waiting = self._questions.waiting(owner)
         facts: JsonObject = {
             "waiting": {"rows": [*islice(questions, SHOWN)], "total": waiting},
@@ -75,6 +77,18 @@ class HomeRoutes:
             "tools": sum(len(one.tools) for one in servers),
             "learned": len(learned),
             "failed": {"rows": [*failed[:SHOWN]], "total": len(failed)},
+            "days": self._days(owner, [one.ingested_at for one in documents], [one.newest.added_at for one in files]),
+        }
+
+    def _days(self, owner: Owner, documents: Iterable[str], files: Iterable[str]) -> JsonObject:
+        """The calls of the last days, and the documents and files by the day on which they came or last changed."""
+        now, calls = time.time(), self._app.tools.calls_by_day(owner)
+        days = [iso(now - DAY_SECONDS * ago)[:10] for ago in reversed(range(DAYS))]
+        counts = [Counter(at[:10] for at in some) for some in (documents, files)]
+        return {
+            "until": days[-1],
+            "calls": [[calls.get(day, (0, 0))[at] for day in days] for at in (0, 1)],
+            "changed": [[count[day] for day in days] for count in counts],
         }
 
     def _failures(self, owner: Owner, files: Iterable[StoredFile]) -> Iterable[JsonObject]:
@@ -87,7 +101,7 @@ class HomeRoutes:
             if file.newest.status == "error":
                 why, to = file.newest.reason or "", f"files#{file.id}"
                 yield _failure(file.full_path, "not read", why, file.newest.added_at, to)
-        since = time.time() - LAST_SECONDS
+        since = time.time() - DAY_SECONDS
         for call in self._app.tools.last_calls(owner):
             if call.is_failed and call.at > since:
                 yield _failure(call.tool, "call failed", call.outcome, iso(call.at), "tools#calls")

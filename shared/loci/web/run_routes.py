@@ -17,7 +17,7 @@ from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.question_routes import LONGEST_FEEDBACK, QuestionRoutes
 
 LIST: Final = PageKind("runs", ("/live", "/list", "main"))
-ONE: Final = PageKind("run", ("/live", "/detail", "/form", "/list", "picture", "main"), place="runs")
+ONE: Final = PageKind("run", ("/live", "/detail", "/form", "/list", "/drawn", "picture", "main"), place="runs")
 LONGEST_SHOWN: Final = 20_000
 """Characters of a text in the first answer about a task."""
 LONGEST_WHOLE: Final = 1_500_000

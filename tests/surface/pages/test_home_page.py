@@ -60,6 +60,9 @@ def test_it_counts_what_the_owner_has_and_names_what_went_wrong(
         ("nothing.txt", "not read", "files"),
         ("shop:add_numbers", "call failed", "tools#calls"),
     }
+    days = here["days"]
+    assert [sum(some) for some in (*days["calls"], *days["changed"])] == [1, 1, 1, 2]
+    assert {len(some) for some in (*days["calls"], *days["changed"])} == {30}
     theirs = facts(bob)["contents"]
     assert (theirs["documents"], theirs["files"], theirs["servers"], theirs["failed"]["total"]) == (1, 0, 0, 0)
 

@@ -11,6 +11,7 @@ import pytest
 from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, LOCAL_CALLER
+from loci.core.json import JsonObject
 from tests.support.deno import needs_deno
 from tests.support.each import each
 from tests.surface.conftest import Connect
@@ -96,6 +97,20 @@ async def test_the_calls_of_servers_tools_can_be_looked_up(served: App, connect:
     record = served.records.get(LOCAL, "tool_calls", "last")
     assert record
     assert "hunter2" not in json.dumps(record.value)
+
+
+async def test_calls_are_counted_by_the_day_for_a_month(served: App, connect: Connect) -> None:
+    before: JsonObject = {f"2020-01-{day:02}": [day, 0] for day in range(1, 32)}
+    served.records.put(LOCAL, "tool_calls", "last", {"calls": [], "days": before})
+    await call(connect, "shop:add_numbers", {"a": 1, "b": 1})
+    await call(connect, "shop:add_numbers", {"a": 1, "b": 2})
+    await call(connect, "shop:add_numbers", {"a": 1})
+    served.tools.parts.later.finish()
+    days = served.tools.calls_by_day(LOCAL)
+    assert len(days) == 30
+    assert days["2020-01-31"] == (31, 0)
+    new = [count for day, count in days.items() if not day.startswith("2020")]
+    assert (sum(worked for worked, _ in new), sum(failed for _, failed in new)) == (2, 1)
 
 
 async def test_an_own_tool_that_only_reads_is_not_counted(served: App, connect: Connect) -> None:

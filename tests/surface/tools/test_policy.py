@@ -29,6 +29,8 @@ def test_what_the_policy_refuses_can_be_looked_up(tmp_path: Path) -> None:
                 app.tools.value(LOCAL_CALLER, "code", tool, {**arguments})
         app.tools.parts.later.finish()
         assert [one.outcome for one in app.tools.last_calls(LOCAL)] == ["APPROVAL_PENDING", "TOOL_DENIED"]
+        days = app.tools.calls_by_day(LOCAL).values()
+        assert [sum(some) for some in zip(*days, strict=True)] == [0, 1]  # the one that waits has not failed
 
 
 def test_a_hundred_calls_are_kept(tmp_path: Path) -> None:

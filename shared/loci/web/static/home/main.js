@@ -61,7 +61,17 @@ function showContents(here) {
   );
   const { rows, total } = here.failed;
   place('failed', 'ul').replaceChildren(...rows.map(failureRow));
+  showCharts(here.days);
   place('failed', 'p').textContent = total ? firstOf(here.failed) : 'Nothing has failed in the last day.';
+}
+
+function showCharts({ until, calls: [worked, failed], changed: [documents, files] }) {
+  const charts = [
+    makeChart({ title: 'Calls of tool servers', until, series: [{ name: 'worked', kind: 'good', values: worked }, { name: 'failed', kind: 'bad', values: failed }] }),
+    makeChart({ title: 'New and changed', until, series: [{ name: 'documents', kind: 'first', values: documents }, { name: 'files', kind: 'second', values: files }] }),
+  ].filter(Boolean);
+  find('charts').replaceChildren(...charts);
+  find('charts').hidden = charts.length === 0;
 }
 
 function runRow(run) {

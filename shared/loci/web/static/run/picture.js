@@ -2,12 +2,6 @@
 const DRAWN = { width: 190, height: 66, across: 56, down: 14, edge: 16, name: 22, tool: 26 };
 const WORDS = { waiting: 'waits', running: 'runs', success: 'done', error: 'failed', skipped: 'skipped' };
 
-function drawnElement(name, attributes, text) {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 const toolOf = (task) => (task.tool === 'code_execution' ? 'code' : task.tool);
 
