@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from loci.core.identity import LOCAL
 from tests.browser.flows import GATED, HOSTILE, Flows, approve, configured, flows
-from tests.support.browser import Browser
+from tests.support.axe import barriers
+from tests.support.browser import PATIENCE, Browser
 from tests.support.polling import until
 from tests.support.serving import call, post, serving
 from tests.surface.workflows.conftest import task
@@ -18,6 +20,10 @@ pytestmark = pytest.mark.browser
 def at(tmp_path: Path) -> Generator[Flows]:
     with flows(tmp_path) as running:
         yield running
+
+
+def over(at: Flows, id: str) -> None:
+    until(lambda: at.run(id)["ended"], PATIENCE)
 
 
 def state(browser: Browser, id: str) -> str:
@@ -64,7 +70,8 @@ def test_a_run_is_watched_from_its_start_to_its_end(browser: Browser, at: Flows,
     browser.until("location.pathname.startsWith('/ui/runs/')")
     becomes(browser, "after", "success")
     browser.until("document.querySelector('#status.complete')")
-    assert browser.run("return document.title") == f"complete: {id} - Loci"
+    assert browser.run("return document.title").startswith("complete: journal:items, ")
+    assert id in browser.run("return document.getElementById('origin').innerText")
     assert browser.run("return document.getElementById('abort')") is None
     told = browser.run("return document.getElementById('answers').innerText")
     assert "approve deploy by the person with the PIN, “go live”" in told
@@ -81,7 +88,7 @@ def test_a_task_that_was_tried_again_tells_of_its_tries(browser: Browser, at: Fl
 
 def test_a_workflow_that_failed_is_said_to_have_failed(browser: Browser, at: Flows) -> None:
     id = at.begin(task("bad", "fail"))
-    until(lambda: at.run(id)["ended"])
+    over(at, id)
     browser.go(f"{at.url}/runs/{id}")
     assert status(browser) == "failed"
 
@@ -147,7 +154,7 @@ def test_nothing_in_a_run_takes_effect(browser: Browser, tmp_path: Path) -> None
             browser.go(f"{at.url}/runs/{id}#{tool}")
             browser.until("document.querySelector('#detail-body pre')")
             assert "<script>document.title='owned'</script>" in browser.run("return document.body.innerText")
-            assert browser.run("return document.title") == f"waiting: {id} - Loci"
+            assert browser.run("return document.title") == "waiting: journal:echo, journal:fail, journal:deploy - Loci"
             held = "return document.querySelectorAll('main img, aside img, main script, aside script, body b').length"
             assert browser.run(held) == 0
         browser.go(f"{at.url}/runs")
@@ -160,8 +167,72 @@ def test_a_picture_of_two_hundred_tasks_is_there_at_once(browser: Browser, at: F
     second = [task(f"b{number}", "echo", f"a{number}", value=number) for number in range(99)]
     id = at.waits(*first, *second, GATED)
     browser.go(f"{at.url}/runs/{id}")
-    assert browser.run("return document.querySelectorAll('#picture a').length") == 200
+    for view in ("graph", "timeline"):
+        browser.run("document.querySelector(`#views [value=${arguments[0]}]`).click()", view)
+        assert browser.run("return document.querySelectorAll('#picture a').length") == 200
     assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_list_shows_what_fits_the_filter_in_its_address(browser: Browser, at: Flows) -> None:
+    for one in (task("t1", "fail"), task("t1", "echo", value=1)):
+        over(at, at.begin(one))
+    browser.go(f"{at.url}/runs?text=journal")
+    titles = "[...document.querySelectorAll('#runs .title')].map((one) => one.innerText).join()"
+    assert browser.run(f"return {titles}") == "journal:echo,journal:fail"
+    browser.run("document.querySelector('#states [value=error]').click()")
+    browser.until(f"{titles} === 'journal:fail'")
+    assert browser.url().endswith("/ui/runs?text=journal&state=error")
+    browser.run("document.querySelector('#runs .title').click()")
+    browser.until("document.getElementById('again')")
+    assert browser.url().endswith(f"/ui/runs/{at.flow.app.workflows.views.all(LOCAL)[1]['id']}")
+    browser.run("history.back()")
+    browser.until("document.querySelector('#states [value=error]')?.getAttribute('aria-pressed') === 'true'")
+    assert browser.run(f"return {titles}") == "journal:fail"
+    browser.type("#search", " nothing")
+    browser.until("document.querySelector('#runs .counts').innerText === 'No run fits.'")
+    assert browser.complaints() == []
+
+
+def test_the_timeline_stays_chosen_and_shows_the_wait_for_a_person(browser: Browser, at: Flows) -> None:
+    id = at.waits(task("t1", "echo", value=1), {**GATED, "dependsOn": ["t1"]}, task("after", "note", "deploy", value=1))
+    at.decide(id)
+    over(at, id)
+    browser.go(f"{at.url}/runs/{id}")
+    browser.run("document.querySelector('#views [value=timeline]').click()")
+    assert browser.url().endswith("?as=timeline")
+    browser.go(browser.url())
+    waited = "return [...document.querySelectorAll('#timeline .wait')].map((one) => one.closest('a')?.hash).join()"
+    assert browser.run(waited) == "#deploy"
+    lines = "return [...document.querySelectorAll('#timeline a')].map((one) => one.hash).join()"
+    assert browser.run(lines) == "#t1,#deploy,#after"
+    browser.run("document.querySelector('#timeline a').focus()")
+    browser.press("Down")
+    browser.press("+")
+    assert browser.run("const box = document.getElementById('picture'); return box.scrollWidth > box.clientWidth")
+    browser.press("0")
+    assert browser.run("const box = document.getElementById('picture'); return box.scrollWidth <= box.clientWidth")
+    browser.press("Enter")
+    browser.until("document.getElementById('detail-title').innerText === 'deploy'")
+    assert browser.url().endswith("?as=timeline#deploy")
+    assert barriers(browser) == []
+    assert browser.complaints() == []
+
+
+def test_a_run_is_started_again_from_its_page_and_asks_again(browser: Browser, at: Flows) -> None:
+    id = at.waits(GATED)
+    at.decide(id)
+    over(at, id)
+    browser.go(f"{at.url}/runs/{id}")
+    browser.run("document.getElementById('again').click()")
+    assert "Called: journal:deploy." in browser.run("return document.querySelector('dialog').innerText")
+    browser.run("document.querySelector('dialog .gone').click()")
+    browser.until("document.querySelector('#asked a')")
+    assert id in browser.run("return document.getElementById('origin').innerText")
+    assert at.deployed() == 1
+    browser.run("document.querySelector('#asked a').click()")
+    approve(browser)
+    assert until(at.deployed) == 2
+    assert browser.complaints() == []
 
 
 def test_an_open_page_learns_of_a_change_by_an_event(browser: Browser, at: Flows) -> None:

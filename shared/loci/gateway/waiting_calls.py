@@ -205,13 +205,13 @@ class WaitingCalls:
     def questions(self, owner: Owner) -> list[JsonObject]:
         """The open questions, as people are shown them, the oldest first."""
         open_ones = (one for one in every(self._records, owner, KIND) if one.value.get("answer") is None)
-        return sorted(readable(open_ones, _question), key=lambda one: cast("float", one["since"]))
+        return sorted(readable(open_ones, self._question), key=lambda one: cast("float", one["since"]))
 
     def question(self, owner: Owner, id: str) -> JsonObject | None:
         """The open question about this call; None if it is answered, or nobody was asked."""
         record = self._records.get(owner, KIND, id)
         is_open = record is not None and record.value.get("answer") is None
-        return read_or_none(record, _question) if is_open else None
+        return read_or_none(record, self._question) if is_open else None
 
     def decide(
         self,
@@ -318,6 +318,11 @@ class WaitingCalls:
         asked = self._links.advice(call.caller.owner, call.id, url)
         advice = f"{asked}. Then make the same call with the same arguments again: it goes through once"
         return Refused(what, advice, code=PENDING, details=details)
+
+    def _question(self, record: Record) -> JsonObject:
+        """The question, and the time at which it expires."""
+        asked = _question(record)
+        return {**asked, "until": cast("float", asked["since"]) + self._wait_seconds}
 
 
 def _patience() -> float:

@@ -401,16 +401,26 @@ def _is_page_load(request: Request) -> bool:
 
 def first_rows(rows: Rows, owner: Owner, lists: int = 1) -> JsonObject:
     """The beginning of the list, as it comes with a page that has this many `lists`."""
-    return _tagged(_listed(rows(owner), FIRST, ROOM // lists))
+    return beginning(rows(owner), lists)
+
+
+def beginning(found: tuple[Iterable[JsonObject], int], lists: int = 1) -> JsonObject:
+    """The first of these rows, as they come with a page."""
+    return _tagged(_listed(found, FIRST, ROOM // lists))
 
 
 def list_route(visitors: BrowserAuth, path: str, rows: Rows, what: str, threads: ThreadPoolExecutor = THREADS) -> Route:
     """The route at which the program of a page asks for rows, as often as it likes."""
 
     def listed(owner: Owner, request: Request) -> JsonObject:
-        return live(_listed(rows(owner), min(number_in(request, "most") or FIRST, MOST), LARGEST))
+        return asked_rows(rows(owner), request)
 
     return Route(path, visitors.facts(listed, what, threads), methods=["GET"])
+
+
+def asked_rows(found: tuple[Iterable[JsonObject], int], request: Request) -> JsonObject:
+    """The rows that the program of a page asks for."""
+    return live(_listed(found, min(number_in(request, "most") or FIRST, MOST), LARGEST))
 
 
 def live(facts: JsonObject) -> JsonObject:

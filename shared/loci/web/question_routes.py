@@ -55,7 +55,9 @@ PIN: Final = """<label for="pin">Your PIN, to approve</label>
 ALL: Final = '<a href="runs">All that waits</a>'
 LONGEST_SHOWN: Final = 20_000
 """Characters of a task's arguments, or of its code, on the page of its question. The page of the run has the rest."""
-IN_ROW: Final = ("kind", "workflow_id", "checkpoint_id", "task", "tool", "reason", "asked_by", "since", "next")
+IN_ROW: Final = (
+    *("kind", "workflow_id", "checkpoint_id", "task", "tool", "reason", "title", "asked_by", "since", "until", "next"),
+)
 
 
 class Persons:

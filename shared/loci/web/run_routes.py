@@ -12,12 +12,14 @@ from loci.app import App
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.core.seen import visible
-from loci.web.browser_auth import RUN, BrowserAuth, Visit, first_rows, list_route, live
+from loci.web.browser_auth import RUN, BrowserAuth, Nothing, Visit, asked_rows, beginning, first_rows, list_route, live
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.question_routes import LONGEST_FEEDBACK, QuestionRoutes
 
 LIST: Final = PageKind("runs", ("/live", "/list", "main"))
-ONE: Final = PageKind("run", ("/live", "/detail", "/form", "/list", "/drawn", "picture", "main"), place="runs")
+ONE: Final = PageKind(
+    "run", ("/live", "/detail", "/form", "/list", "/drawn", "picture", "timeline", "main"), place="runs"
+)
 LONGEST_SHOWN: Final = 20_000
 """Characters of a text in the first answer about a task."""
 LONGEST_WHOLE: Final = 1_500_000
@@ -43,34 +45,43 @@ class RunRoutes:
         visitors = self._visitors
         return [
             Route("/ui/runs", visitors.html_page("runs", self._list_page), methods=["GET"]),
-            list_route(visitors, "/ui/runs/list", self._runs, "ui_runs"),
+            Route("/ui/runs/list", visitors.facts(self._list, "ui_runs"), methods=["GET"]),
             list_route(visitors, "/ui/runs/waiting", self._questions.waiting, "ui_waiting"),
             Route("/ui/runs/{id}", visitors.html_page(RUN, self._page, "ui_run"), methods=["GET"]),
             Route("/ui/runs/{id}/state", visitors.facts(self._state, "ui_run"), methods=["GET"]),
             Route("/ui/runs/{id}/abort", visitors.change(Aborted, self._abort, "ui_abort"), methods=["POST"]),
+            Route("/ui/runs/{id}/again", visitors.change(Nothing, self._again, "ui_again"), methods=["POST"]),
             Route("/ui/runs/{id}/tasks/{task}", visitors.facts(self._task, "ui_task"), methods=["GET"]),
         ]
 
-    def _runs(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
-        runs = self._app.workflows.views.all(owner)
-        return runs, len(runs)
+    def _runs(self, owner: Owner, request: Request) -> tuple[Iterable[JsonObject], int]:
+        """The runs that fit the filter in the page's address, and how many."""
+        state = request.query_params.get("state", "")
+        words = request.query_params.get("text", "").casefold().split()
+        runs = [one for one in self._app.workflows.views.all(owner) if _fits(one, state, words)]
+        return ({**one, "title": visible(str(one["title"]))} for one in runs), len(runs)
+
+    def _list(self, owner: Owner, request: Request) -> JsonObject:
+        return asked_rows(self._runs(owner, request), request)
 
     def _list_page(self, visit: Visit) -> HtmlPage:
         owner = visit.caller.owner
         waiting = first_rows(self._questions.waiting, owner)
         number = cast("int", waiting["total"])
-        facts = live({"runs": first_rows(self._runs, owner), "waiting": waiting})
+        facts = live({"runs": beginning(self._runs(owner, visit.request)), "waiting": waiting})
         return shell_page(LIST, visit, facts, count=f"({number}) " if number else "")
 
     def _page(self, visit: Visit) -> HtmlPage:
-        id = str(visit.request.path_params["id"])
-        return shell_page(ONE, visit, live(self._run(visit.caller.owner, id)), title=f"Run {id}", depth=1)
+        run = self._run(visit.caller.owner, str(visit.request.path_params["id"]))
+        named = str(run["title"]) or ", ".join(cast("list[str]", run["tools"]))
+        return shell_page(ONE, visit, live(run), title=visible(named), depth=1)
 
     def _run(self, owner: Owner, id: str) -> JsonObject:
         run = self._app.workflows.views.run(owner, id)
         asked = cast("JsonObject | None", run["checkpoint"])
         waits = self._app.workflows.views.waiting(owner)
-        return {**run, "checkpoint": self._questions.row(owner, asked) if asked else None, "waits": waits}
+        row = self._questions.row(owner, asked) if asked else None
+        return {**run, "title": visible(str(run["title"])), "checkpoint": row, "waits": waits}
 
     def _state(self, owner: Owner, request: Request) -> JsonObject:
         return live(self._run(owner, str(request.path_params["id"])))
@@ -88,6 +99,17 @@ class RunRoutes:
         reason = sent.value.strip() or "a person aborted it on its page"
         id = str(visit.request.path_params["id"])
         return {"status": self._app.workflows.abort(visit.caller.owner, id, reason)["status"]}
+
+    def _again(self, visit: Visit, _: Nothing) -> JsonObject:
+        return {"id": self._app.workflows.start_again(visit.caller, str(visit.request.path_params["id"]))}
+
+
+def _fits(run: JsonObject, state: str, words: Sequence[str]) -> bool:
+    """True if the run is in this state, if one is given, and its row has all the words."""
+    if state and run["status"] != state:
+        return False
+    told = " ".join((str(run["title"]), str(run["asked_by"]), str(run["id"]), *cast("list[str]", run["tools"])))
+    return not words or all(one in told.casefold() for one in words)
 
 
 def _text(value: Json, most: int) -> JsonObject:

@@ -27,6 +27,7 @@ from loci.workflows.run import (
     TaskState,
     aborted,
     answered,
+    can_start_again,
     continued,
     gates,
     only_a_person,
@@ -78,35 +79,25 @@ class Workflows:
         why: str = BY_PLAN,
     ) -> JsonObject:
         """Run a plan. No task runs unless all can. `why`: the reason for approvals that the plan itself asks for."""
-        plan = Plan.parse(workflow)
-        checked = self._checked(caller.owner, plan.tasks)
-        warnings = self._warnings(caller.owner, plan.tasks, plan)
-        plan = plan.with_tools({id: one.id for id, one in checked.items()})
-        id = f"wf_{random_id(20)}"
-        owner, now = caller.owner, self.parts.clock()
-        gated, by_person = gates(plan.tasks, checked, self.parts.who_approves, why)
-        slot = self.parts.active.begin(owner, id)
-        run = Run(
-            plan=plan,
-            tasks={one.id: TaskState() for one in plan.tasks},
-            safe=tuple(one for one, tool in checked.items() if tool.is_safe),
-            gated=gated,
-            only_people=self.parts.who_approves == "person",
-            by_person=by_person,
-            by_layer=by_layer,
-            caller=caller.as_json(),
-            title=title.strip()[:LONGEST_TITLE],
-            slot=slot,
-            began=now,
-        )
-        self.parts.runs.add(owner, id, run)
-        try:
-            self.parts.engine.start(owner, id)
-        except LociError:
-            self.parts.runs.change(owner, id, lambda run: aborted(run, now))
-            self.parts.active.end(owner, run)
-            raise
+        plan, owner = Plan.parse(workflow), caller.owner
+        warnings, (id, run) = self._begin(caller, plan, by_layer=by_layer, title=title, why=why)
         return {**warnings, **self._wait_for_end(owner, id, run, on_progress)}
+
+    def start_again(self, caller: Caller, id: str) -> str:
+        """Start another run of the plan of a run that has ended, and return its id. It needs its approvals anew.
+
+        It may do no more than the run before. Raises `Refused` if that came from another Loci: nobody here began it.
+        """
+        before = self.parts.runs.get(caller.owner, id)
+        if not can_start_again(before):
+            what = f"The workflow {id} came from another Loci" if before.status in ENDED else "It has not ended"
+            raise Refused(what, "Begin another workflow, with pml_execute_dag", code="NOT_AGAIN")
+        self._check_covers(caller, id, before)
+        began = Caller.from_json(caller.owner, before.caller)
+        why = BY_LOCI if BY_LOCI in before.gated.values() else BY_PLAN
+        by = began if began.proof == "grant" else caller
+        _, (new, _) = self._begin(by, before.plan, by_layer=before.by_layer, title=before.title, why=why, repeats=id)
+        return new
 
     def run_intent(
         self,
@@ -279,6 +270,40 @@ class Workflows:
     def close(self) -> None:
         """Stop all runs here: the server stops. Another process may resume them."""
         self.parts.engine.close()
+
+    def _begin(
+        self, caller: Caller, plan: Plan, *, by_layer: bool, title: str, why: str, repeats: str = ""
+    ) -> tuple[JsonObject, tuple[str, Run]]:
+        """Begin a run of the plan. Returns the warnings about it, and the run with its id."""
+        owner, now = caller.owner, self.parts.clock()
+        checked = self._checked(owner, plan.tasks)
+        warnings = self._warnings(owner, plan.tasks, plan)
+        plan = plan.with_tools({id: one.id for id, one in checked.items()})
+        id = f"wf_{random_id(20)}"
+        gated, by_person = gates(plan.tasks, checked, self.parts.who_approves, why)
+        slot = self.parts.active.begin(owner, id)
+        run = Run(
+            plan=plan,
+            tasks={one.id: TaskState() for one in plan.tasks},
+            safe=tuple(one for one, tool in checked.items() if tool.is_safe),
+            gated=gated,
+            only_people=self.parts.who_approves == "person",
+            by_person=by_person,
+            by_layer=by_layer,
+            caller=caller.as_json(),
+            repeats=repeats,
+            title=title.strip()[:LONGEST_TITLE],
+            slot=slot,
+            began=now,
+        )
+        self.parts.runs.add(owner, id, run)
+        try:
+            self.parts.engine.start(owner, id)
+        except LociError:
+            self.parts.runs.change(owner, id, lambda run: aborted(run, now))
+            self.parts.active.end(owner, run)
+            raise
+        return warnings, (id, run)
 
     def _retry(
         self, caller: Caller, id: str, tasks: Sequence[str], reason: str | None, on_progress: OnProgress

@@ -155,6 +155,8 @@ class Run(BaseModel):
     checkpoint: Checkpoint | None = None
     lease: Lease | None = None
     caller: dict[str, Any] = {}
+    repeats: str = ""
+    """The id of the run whose plan somebody started again."""
     title: str = ""
     slot: tuple[str, str] | None = None
     began: Moment = 0
@@ -345,6 +347,11 @@ def continued(run: Run, now: float, reason: str | None, by: Answerer) -> Run:
             return released(run.decided(now, "continue", reason, by))
         case None:
             return run
+
+
+def can_start_again(run: Run) -> bool:
+    """True if somebody may start the plan again: the run has ended, and began here."""
+    return run.status in ENDED and bool(run.caller)
 
 
 def open_checkpoint(run: Run, id: str) -> Checkpoint:

@@ -8,7 +8,7 @@ from loci.core.errors import NotFound
 from loci.core.identity import Owner, asked_by
 from loci.core.json import Json, JsonObject, iso
 from loci.workflows.plan import Task
-from loci.workflows.run import FINISHED, Checkpoint, Run, failed_tasks
+from loci.workflows.run import FINISHED, Checkpoint, Run, can_start_again, failed_tasks
 from loci.workflows.runs import stored
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class RunViews:
         """A run with its tasks, and what was decided. Raises `NotFound`."""
         run = self._runs.get(owner, id)
         self._resume(owner, id, run)
-        return watched(id, run)
+        return {**watched(id, run), "checkpoint": self._question(id, run)}
 
     def task(self, owner: Owner, id: str, task: str) -> JsonObject:
         """A task of a run with its arguments and, if it has ended well, its result. Raises `NotFound`."""
@@ -63,13 +63,20 @@ class RunViews:
         for id in [id for id, (status, _) in states.items() if status == "paused"]:
             with suppress(NotFound):
                 run = self._runs.get(owner, id)
-                found += [question(id, run, run.checkpoint)] if run.checkpoint else []
+                found += [asked] if (asked := self._question(id, run)) else []
         return sorted(found, key=lambda one: cast("float", one["since"]))
 
     def waiting(self, owner: Owner) -> int:
         """The number of these questions. It reads no more than the states of the active runs."""
         paused = sum(status == "paused" for status, _ in self._active.states(owner).values())
         return paused + len(self._calls().questions(owner))
+
+    def _question(self, id: str, run: Run) -> JsonObject | None:
+        """The run's question, and the time at which it expires."""
+        if run.checkpoint is None:
+            return None
+        asked = question(id, run, run.checkpoint)
+        return {**asked, "until": cast("float", asked["since"]) + self._runs.seconds_kept(run)}
 
 
 def row(id: str, stored: JsonObject) -> JsonObject:
@@ -81,6 +88,7 @@ def row(id: str, stored: JsonObject) -> JsonObject:
     return {
         "id": id,
         "title": run.get("title", ""),
+        "asked_by": begun_by(run.get("caller", {}), run.get("repeats", "")),
         "status": run.get("status", "running"),
         "began": run.get("began", 0),
         "ended": run.get("ended"),
@@ -92,6 +100,14 @@ def row(id: str, stored: JsonObject) -> JsonObject:
         "waits_task": asked.get("task") or None,
         "waits_since": asked.get("since"),
     }
+
+
+def begun_by(caller: JsonObject, repeats: str) -> str:
+    """The author of a run, for the middle of a sentence."""
+    if not repeats:
+        return asked_by(caller)
+    rights = "" if caller.get("proof", "local") == "local" else f", as {asked_by(caller)}"
+    return f"somebody on the page of runs{rights}"
 
 
 def listed(row: JsonObject) -> JsonObject:
@@ -116,11 +132,11 @@ def watched(id: str, run: Run) -> JsonObject:
     """The run with its tasks, and with the decisions that were made."""
     return {
         **row(id, stored(run)),
-        "asked_by": asked_by(run.caller),
+        "repeats": run.repeats or None,
+        "again": can_start_again(run),
         "layers": cast("list[Json]", run.layers()),
         "released": run.released if run.by_layer else None,
         "plan": [_task(run, one) for one in run.plan.tasks],
-        "checkpoint": question(id, run, run.checkpoint) if run.checkpoint else None,
         "decisions": [one.model_dump() for one in run.decisions],
         "replans": run.replans,
         "retry": [*failed_tasks(run)] if run.status == "error" else [],
@@ -145,7 +161,7 @@ def question(id: str, run: Run, asked: Checkpoint) -> JsonObject:
         "code": task.code if task else None,
         "reason": asked.reason,
         "only_human": asked.only_human,
-        "asked_by": asked_by(run.caller),
+        "asked_by": begun_by(run.caller, run.repeats),
         "since": asked.since or max([run.began, *(one.at for one in run.decisions), *_ends(run)]),
         "next": [*following],
     }

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from loci.app import App
-from loci.core.identity import LOCAL, LOCAL_CALLER, Owner
+from loci.core.identity import LOCAL, LOCAL_CALLER, Caller, Owner
 from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.attack.wire import Answer, Ask
@@ -219,13 +219,65 @@ async def test_the_list_has_all_runs_the_newest_first(flow: Flow, me: Person) ->
     assert (told["total"], told["rows"][0]["waits_for"], told["rows"][0]["done"]) == (2, "approval", 1)
 
 
+async def test_the_list_has_only_the_runs_that_fit_its_filter(flow: Flow, me: Person) -> None:
+    await flow.run(task("t1", "fail"), title="Send the \u202ereport")
+    await flow.run(task("t1", "echo", value=1), title="Count boats")
+
+    def titles(query: str) -> list[str]:
+        told = me.json(f"runs/list?{query}")
+        assert told["total"] == len(told["rows"])
+        return [one["title"] for one in told["rows"]]
+
+    assert titles("state=error") == ["Send the \\u202ereport"]
+    assert titles("text=BOATS+echo") == titles("state=complete&text=client") == ["Count boats"]
+    assert titles("state=error&text=boats") == []
+    page = me.get("runs?state=complete").body
+    assert (b"Count boats" in page, b"Send the" in page) == (True, False)
+
+
+@on_both
+async def test_a_run_that_is_started_again_asks_again_and_says_so(flow: Flow, me: Person) -> None:
+    id = (await flow.run(*PLAN, title="Bring it out"))["workflow_id"]
+    active = me.post(f"runs/{id}/again")
+    assert (active.status, json.loads(active.body)["error"]["code"]) == (400, "NOT_AGAIN")
+    me.decide(me.question(), approved=True)
+    before = me.ended(id)
+    answer = me.post(f"runs/{id}/again")
+    assert answer.status == 200, answer.body
+    run = me.ended(json.loads(answer.body)["id"])
+    assert (run["status"], run["title"], run["repeats"]) == ("paused", "Bring it out", id)
+    assert [one["id"] for one in run["plan"]] == [one["id"] for one in before["plan"]]
+    assert (run["plan"][1]["is_approved"], before["plan"][1]["is_approved"]) == (False, True)
+    assert [name for name, _ in flow.begun()].count("deploy") == 1
+    assert me.question()["asked_by"] == "somebody on the page of runs, as somebody with the API key “test”"
+
+
+async def test_a_run_that_is_started_again_may_do_no_more_than_before(flow: Flow, me: Person) -> None:
+    client = Caller(LOCAL, "grant", frozenset({"documents:read"}), name="Reader")
+    run = flow.app.workflows.start(client, {"tasks": [task("t1", "echo", value=1)]})
+    assert run["status"] == "error"
+    again = me.post(f"runs/{run['workflow_id']}/again")
+    assert again.status == 200, again.body
+    told = me.ended(json.loads(again.body)["id"])
+    assert (told["status"], flow.begun()) == ("error", [])
+    assert told["asked_by"].startswith("somebody on the page of runs, as the client “Reader”")
+
+
+async def test_a_run_of_another_loci_is_not_started_again(flow: Flow, me: Person) -> None:
+    id = (await flow.run(task("t1", "echo", value=1)))["workflow_id"]
+    flow.app.workflows.restore(LOCAL, "wf_imported", flow.app.workflows.ended_run(LOCAL, id), {})
+    assert me.json("runs/wf_imported/state")["again"] is False
+    assert me.post("runs/wf_imported/again").status == 400
+    assert len(flow.begun()) == 1
+
+
 async def test_nobody_sees_or_answers_what_another_owner_s_runs_ask(flow: Flow, me: Person, bob: Person) -> None:
     id = (await flow.run(*PLAN))["workflow_id"]
     assert (bob.json("runs/list")["rows"], bob.json("runs/waiting")["rows"]) == ([], [])
     for target in (f"runs/{id}", f"runs/{id}/state", f"runs/{id}/tasks/t1"):
         assert bob.get(target).status == 404, target
     assert bob.decide(me.question(), approved=True).status == 404
-    assert bob.post(f"runs/{id}/abort").status == 404
+    assert [bob.post(f"runs/{id}/{one}").status for one in ("abort", "again")] == [404, 404]
     assert flow.begun() == [("echo", {"value": HOSTILE})]
 
 

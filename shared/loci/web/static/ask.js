@@ -1,10 +1,12 @@
 // Asks this server, with the credential that the page was loaded with. A change carries the token of the page.
 const facts = JSON.parse(find('facts').textContent);
 const formToken = document.querySelector('meta[name="loci-form"]').content;
+// The credential that the page was loaded with, if its address has one: its links and requests keep it.
+const credential = () => [...new URLSearchParams(location.search)].filter(([name]) => name === 'apikey');
 
 function address(path, query = {}) {
   const [page, part] = path.split('?');
-  const asked = new URLSearchParams(location.search);
+  const asked = new URLSearchParams(credential());
   for (const [name, value] of [...new URLSearchParams(part), ...Object.entries(query)]) if (value !== undefined) asked.set(name, value);
   const text = asked.toString();
   return document.body.dataset.root + (text ? `${page}?${text}` : page);

@@ -1,10 +1,12 @@
 // A list of the page: the rows that came with it, and more of them when somebody wants them. `name`: of its section, and
-// of its facts. `row` makes one, `told` says how many there are.
-function makeList(name, path, { row, told, step = 100, given = facts[name], most = 50 }) {
+// of its facts. `row` makes one, `told` says how many there are, `query` gives what else is asked with, and `drawn` gets the
+// rows and their elements.
+function makeList(name, path, { row, told, step = 100, given = facts[name], most = 50, query = () => ({}), drawn = () => {} }) {
   const counts = element('p', undefined, { className: 'counts' });
   const list = element('ul', undefined, { className: 'rows' });
   const more = button('Show more', further, { className: 'step' });
   let shown = given;
+  let asked = 0;
   find(name).append(counts, list, more);
 
   // What had the focus has it again.
@@ -20,13 +22,16 @@ function makeList(name, path, { row, told, step = 100, given = facts[name], most
     keepFocus(() => list.replaceChildren(...answer.rows.map(row)));
     counts.textContent = told(answer);
     more.hidden = answer.rows.length >= answer.total;
+    drawn(answer.rows, [...list.children]);
   }
 
   // True if there is something new.
   async function refresh() {
-    const answer = await ask(path, { most, seen: shown.tag });
-    if (!answer.same) take(answer);
-    return !answer.same;
+    const mine = ++asked;
+    const answer = await ask(path, { ...query(), most, seen: shown.tag });
+    const isNew = !answer.same && mine === asked;
+    if (isNew) take(answer);
+    return isNew;
   }
 
   async function further() {
@@ -60,10 +65,11 @@ function rowOf({ id, title, href, mark, kind = '', acts = [] }, ...parts) {
   return item;
 }
 
-// A question that waits, with the link to the page on which a person answers it.
-function questionRow(asked) {
+// A question that waits, with the link to the page on which a person answers it. `isListed`: also with its run.
+function questionRow(asked, isListed = false) {
   const why = asked.kind === 'layer' ? `Next: ${asked.next.join(', ') || 'the end'}.` : `Why it asks: ${asked.reason}.`;
-  const who = filled('div', [`Asked by ${asked.asked_by}, `, timeOf(asked.since)], { className: 'under' });
-  if (asked.kind !== 'call') who.append(', in ', element('a', asked.workflow_id, { href: address(`runs/${encodeURIComponent(asked.workflow_id)}`) }));
-  return rowOf({ id: asked.id, title: asked.what, href: address(asked.link), mark: 'waits for your answer', kind: 'asks' }, why, who);
+  const run = element('a', asked.title || 'the run', { href: address(`runs/${encodeURIComponent(asked.workflow_id)}`), dir: 'auto' });
+  const where = isListed && asked.kind !== 'call' && filled('div', ['For ', run], { className: 'under' });
+  const who = filled('div', [`Asked by ${asked.asked_by}, `, timeOf(asked.since), `; expires in ${took(Math.max(0, asked.until - serverNow()))}`], { className: 'under', dir: 'auto' });
+  return rowOf({ id: asked.id, title: asked.what, href: address(asked.link), mark: isListed ? '' : 'waits for you', kind: 'asks' }, where, why, who);
 }

@@ -1,5 +1,5 @@
 // The bar: its links keep the credential that the page was loaded with, and the keyboard can skip them.
-for (const link of document.querySelectorAll('#mark, #places a')) link.search = location.search;
+for (const link of document.querySelectorAll('#mark, #places a')) link.search = new URLSearchParams(credential());
 document.querySelector('#places [aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' });
 find('skip')?.addEventListener('click', (event) => {
   event.preventDefault();

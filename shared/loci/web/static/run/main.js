@@ -1,6 +1,8 @@
-// One run as it is now: what it asks, its tasks, and what was answered. The address says which task is open.
+// One run as it is now: what it asks, its tasks, and what was answered. The address says which task is open, and the view.
 const runPath = `runs/${encodeURIComponent(facts.id)}`;
-const drawPicture = makePicture();
+const views = { graph: makePicture(), timeline: makeTimeline() };
+const zooms = { graph: 1, timeline: 1 };
+const viewNow = () => (new URLSearchParams(location.search).get('as') === 'timeline' ? 'timeline' : 'graph');
 let run = facts;
 let whole = null; // the task of which all is shown
 
@@ -40,22 +42,72 @@ function showAll() {
 
 async function abort() {
   const send = (value) => ask(`${runPath}/abort`, {}, { value });
-  if (!(await confirmed({ question: 'Abort this run?', yes: 'Abort it', no: 'Let it run', field: 'Why, kept with the run', send }))) return;
+  if (!(await confirmed({ question: 'Abort this run?', yes: 'Abort', no: 'Let it run', field: 'Why, kept with the run', send }))) return;
   find('content').focus();
   look();
 }
 
 const stop = button('Abort this run', abort, { id: 'abort' });
 
-function draw() {
-  drawPicture(run);
-  const failed = run.failed ? `, ${run.failed} failed` : '';
-  const told = ` ${run.done} of ${plural(run.tasks, 'task')}${failed}; ${took((run.ended || serverNow()) - run.began)}; begun by ${run.asked_by}, `;
-  const chip = element('span', STATUS[run.status] || run.status, { className: `match ${run.status}`, id: 'status' });
-  const parts = [chip, told, timeOf(run.began), ...(run.title ? [' for ', element('bdi', run.title)] : [])];
-  if (run.retry?.length) parts.push(`. Your agent can run ${run.retry.join(', ')} again: pml_continue with retry`);
-  if (find('counts').textContent !== parts.map((one) => one.textContent ?? one).join('')) find('counts').replaceChildren(...parts);
+async function runAgain() {
+  const tools = [...new Set(run.plan.map(toolOf))];
+  const called = `${tools.slice(0, 5).join(', ')}${tools.length > 5 ? ` and ${tools.length - 5} more` : ''}`;
+  const question = `Run ${run.tasks === 1 ? 'this task' : `these ${run.tasks} tasks`} again, with the same arguments? Called: ${called}. What needs an approval asks for it anew.`;
+  let begun;
+  const send = async () => {
+    begun = await ask(`${runPath}/again`, {}, {});
+  };
+  if (await confirmed({ question, yes: 'Run again', no: 'Cancel', send })) location.assign(address(`runs/${begun.id}`, { as: viewNow() === 'timeline' ? 'timeline' : undefined }));
 }
+const again = button('Run again', runAgain, { id: 'again' });
+
+function draw() {
+  const view = views[viewNow()];
+  if (find('picture').firstChild !== view.element) find('picture').replaceChildren(view.element);
+  view.draw(run, zooms[viewNow()]);
+  const parts = [`${run.done} of ${plural(run.tasks, 'task')}${run.failed ? `, ${run.failed} failed` : ''}`, took((run.ended || serverNow()) - run.began)];
+  if (run.retry?.length) parts.push(`your agent can run ${run.retry.join(', ')} again: pml_continue with retry`);
+  const told = ` ${parts.join(' · ')}`;
+  if (find('counts').textContent !== `${STATUS[run.status] || run.status}${told}`) find('counts').replaceChildren(element('span', STATUS[run.status] || run.status, { className: `match ${run.status}`, id: 'status' }), told);
+}
+
+const switches = Object.keys(views).map((name) => button(name === 'graph' ? 'Graph' : 'Timeline', () => show(name), { className: 'chip', value: name }));
+find('views').append(...switches);
+
+function show(name) {
+  const asked = new URLSearchParams(location.search);
+  name === 'graph' ? asked.delete('as') : asked.set('as', name);
+  history.replaceState(history.state, '', `${location.pathname}${asked.size ? `?${asked}` : ''}${location.hash}`);
+  press();
+  draw();
+}
+
+function press() {
+  for (const one of switches) one.setAttribute('aria-pressed', one.value === viewNow());
+}
+
+// What is at this place of the picture stays there.
+function zoomTo(wanted, at = find('picture').clientWidth / 2) {
+  const view = views[viewNow()];
+  const before = zooms[viewNow()];
+  const zoom = Math.min(view.most, Math.max(view.least, wanted));
+  const left = find('picture').scrollLeft;
+  zooms[viewNow()] = zoom;
+  draw();
+  find('picture').scrollLeft = ((left + at) * zoom) / before - at;
+}
+const ZOOMS = { '-': () => zooms[viewNow()] / 1.4, '+': () => zooms[viewNow()] * 1.4, '=': () => zooms[viewNow()] * 1.4, 0: () => views[viewNow()].fit() };
+find('zoom').append(...[['−', '-', 'Zoom out'], ['+', '+', 'Zoom in'], ['Fit', '0', 'Fit all of it']].map(([text, key, title]) => button(text, () => zoomTo(ZOOMS[key]()), { className: 'chip', title: `${title} (${key})`, ariaLabel: title })));
+find('picture').addEventListener('keydown', (event) => {
+  if (!ZOOMS[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  zoomTo(ZOOMS[event.key]());
+});
+find('picture').addEventListener('wheel', (event) => {
+  if (!event.ctrlKey && !event.metaKey) return;
+  event.preventDefault();
+  zoomTo(zooms[viewNow()] * Math.exp(-event.deltaY / 300), event.clientX - find('picture').getBoundingClientRect().left);
+}, { passive: false });
 
 function answerOf(one) {
   const why = one.reason ? `, “${one.reason}”` : '';
@@ -65,9 +117,8 @@ function answerOf(one) {
 function take(answer) {
   const before = JSON.stringify(openTask() ?? null);
   run = answer;
-  document.title = `${STATUS[run.status] || run.status}: ${run.id} - Loci`;
-  if (run.ended) stop.remove();
-  else find('tasks-name').before(stop);
+  document.title = `${STATUS[run.status] || run.status}: ${document.querySelector('h1').textContent} - Loci`;
+  find('acts').replaceChildren(...[run.again && again, !run.ended && stop].filter(Boolean));
   if (find('asked').firstChild?.dataset.id !== run.checkpoint?.id) find('asked').replaceChildren(...(run.checkpoint ? [questionRow(run.checkpoint)] : []));
   find('answers').replaceChildren(...run.decisions.map(answerOf));
   find('answers').parentNode.hidden = run.decisions.length === 0;
@@ -89,6 +140,10 @@ addEventListener('hashchange', draw);
 setInterval(() => {
   if (!run.ended && !document.hidden) draw();
 }, 1000);
+const origin = [`Started by ${facts.asked_by}, `, timeOf(facts.began), ' · ', facts.id];
+if (facts.repeats) origin.push(', which repeats ', element('a', facts.repeats, { href: address(`runs/${encodeURIComponent(facts.repeats)}`) }));
+find('origin').append(...origin);
+press();
 take(facts);
 detail.follow();
 draw();

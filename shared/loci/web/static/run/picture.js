@@ -13,7 +13,9 @@ function stateOf(run, task) {
 
 function makePicture() {
   const nodes = new Map();
+  const whole = drawnElement('svg', {});
   let places = [];
+  let size = { width: 1, height: 1 };
   let layersKey = '';
 
   function edge(from, to) {
@@ -45,11 +47,11 @@ function makePicture() {
         nodes.set(id, node(tasks.get(id), { x, y: top + row * step, column, row }));
       }
     }
-    const width = 2 * DRAWN.edge + run.layers.length * (DRAWN.width + DRAWN.across) - DRAWN.across;
-    const picture = drawnElement('svg', { width, height: 2 * DRAWN.edge + rows * step - DRAWN.down });
-    for (const task of run.plan) for (const before of task.after) picture.append(edge(nodes.get(before).at, nodes.get(task.id).at));
-    for (const one of nodes.values()) picture.append(one.made);
-    find('picture').replaceChildren(picture);
+    size = { width: 2 * DRAWN.edge + run.layers.length * (DRAWN.width + DRAWN.across) - DRAWN.across, height: 2 * DRAWN.edge + rows * step - DRAWN.down };
+    whole.setAttribute('viewBox', `0 0 ${size.width} ${size.height}`);
+    whole.replaceChildren();
+    for (const task of run.plan) for (const before of task.after) whole.append(edge(nodes.get(before).at, nodes.get(task.id).at));
+    for (const one of nodes.values()) whole.append(one.made);
   }
 
   find('picture').addEventListener('keydown', (event) => {
@@ -62,12 +64,14 @@ function makePicture() {
     if (next) nodes.get(next).made.focus();
   });
 
-  return (run) => {
+  function draw(run, zoom) {
     const key = JSON.stringify(run.layers);
     const focused = [...nodes].find(([, one]) => one.made === document.activeElement)?.[0];
     if (key !== layersKey) build(run);
     if (key !== layersKey && focused) nodes.get(focused)?.made.focus();
     layersKey = key;
+    for (const [name, length] of Object.entries(size)) whole.setAttribute(name, Math.round(zoom * length));
+    find('shortened').hidden = true;
     for (const task of run.plan) {
       const one = nodes.get(task.id);
       const asks = run.checkpoint && run.checkpoint.task === task.id ? ' asks' : '';
@@ -75,5 +79,7 @@ function makePicture() {
       one.state.textContent = stateOf(run, task);
       one.made.setAttribute('aria-label', `${one.named}, ${one.state.textContent}`);
     }
-  };
+  }
+
+  return { least: 0.2, most: 2, element: whole, draw, fit: () => Math.min(1, find('picture').clientWidth / size.width) };
 }
