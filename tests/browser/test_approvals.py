@@ -43,11 +43,11 @@ def test_a_question_shows_what_will_run_and_is_counted_in_the_title(browser: Bro
     shown = browser.run("return document.querySelector('main').innerText")
     for told in (
         "deploy wants to call journal:deploy",
-        '"value": "version 2"',
+        "version 2",
         "Only a person may answer.",
         "own words: nobody has checked them",
         "Deploy a version to production",
-        "It may destroy something",
+        "destructive",
     ):
         assert told in shown, told
     assert browser.complaints() == []

@@ -1,7 +1,6 @@
 """What waits for a person: the list of it, who may answer, and `/ui/approve`, the page of one question."""
 
 import html
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -23,6 +22,7 @@ from loci.mcp.approval import APPROVAL_NEEDED
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.web import answers
+from loci.web.asked_arguments import arguments_block, change_block, changes_of, folded
 from loci.web.browser_auth import APPROVE, BrowserAuth, Visit
 from loci.web.page import FIELD, OWN, SIGN_IN, HtmlPage, filled
 from loci.workflows.run import WITH_PIN, Answerer, status_text
@@ -34,6 +34,17 @@ if TYPE_CHECKING:
 
 PIN_NEEDED: Final = "PIN_NEEDED"
 LONGEST: Final = 4000
+BADGES: Final = {
+    "It only reads": "read only",
+    "It changes something": "writes",
+    "It may destroy something": "destructive",
+    "It destroys nothing": "not destructive",
+    "A repetition changes nothing more": "idempotent",
+    "Each repetition changes something again": "not idempotent",
+    "It reaches the world outside": "open world",
+    "It stays in its own world": "closed world",
+}
+"""The short words for the hints below."""
 HINTS: Final = {
     ("readOnlyHint", True): "It only reads",
     ("readOnlyHint", False): "It changes something",
@@ -55,6 +66,8 @@ PIN: Final = """<label for="pin">Your PIN, to approve</label>
 ALL: Final = '<a href="runs">All that waits</a>'
 LONGEST_SHOWN: Final = 20_000
 """Characters of a task's arguments, or of its code, on the page of its question. The page of the run has the rest."""
+LARGEST_SHOWN: Final = 10 * LARGEST
+"""The same of a call, which has no other page: all of it, also if each character must be written out."""
 IN_ROW: Final = (
     *("kind", "workflow_id", "checkpoint_id", "task", "tool", "reason", "title", "asked_by", "since", "until", "next"),
 )
@@ -129,18 +142,17 @@ def question_page(
     if asked["title"]:
         parts.append(f'<p dir="auto">It is for: {_text(asked["title"])}</p>')
     if asked["intent"]:
-        parts.append(f'<p dir="auto">It says: {_text(asked["intent"])}</p>')
-    if not is_layer:
-        parts.append(_block("Arguments", asked["arguments"]))
+        parts.append(f"<p>It says:</p>{folded(visible(asked['intent']), 300, 4)}")
+    parts.append(asked["shown"])
     if asked["code"]:
-        parts.append(_block("Code", asked["code"]))
+        parts.append(f"<h3>Code</h3>{folded(asked['code'], 2000, 40)}")
     if asked["is_cut"]:
         whole = f"{run}#{quote(encodable(asked['task']), safe='')}"
         parts.append(f'<p class="note">This is only the beginning: <a href="{whole}">see all of it</a></p>')
     if asked["says"]:
         parts.append(_own_words(asked["says"]))
         if asked["says"]["change"]:
-            parts.append(_block("How its server changed it", asked["says"]["change"]["difference"]))
+            parts.append(f"<h3>How its server changed it</h3>{folded(asked['says']['change']['difference'], 2000, 40)}")
     if asked["before"]:
         before = ", ".join(f"{one['tool']} ({one['outcome']})" for one in asked["before"])
         parts.append(f'<p class="note" dir="auto">Before it: {_text(before)}</p>')
@@ -182,17 +194,26 @@ def _who(asked: Mapping[str, Any], run: str) -> str:
     when = f'<time datetime="{at}">{at[:10]} {at[11:-1]} UTC</time>'
     link = f'<a href="{run}">{html.escape(asked["workflow_id"])}</a>'
     where = "" if asked["kind"] == "call" else f", in {link}"
-    return f'<p class="note">Asked by {_text(asked["asked_by"])}, {when}{where}</p>'
+    left = f"It expires in {_time_left(asked['until'] - time.time())}."
+    return f'<p class="note">Asked by {_text(asked["asked_by"])}, {when}{where}. {left}</p>'
 
 
-def _block(name: str, text: str) -> str:
-    return f'<h3>{name}</h3><pre tabindex="0" dir="auto" role="region" aria-label="{name}">{_text(text)}</pre>'
+def _time_left(seconds: float) -> str:
+    minutes = max(0, int(seconds // 60))
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes < 2880 else f"{minutes // 1440} days"
+
+
+def _badge(hint: str) -> str:
+    word = BADGES[hint]
+    return f'<li class="{word.replace(" ", "-")}" title="{hint}">{word}</li>'
 
 
 def _own_words(says: Mapping[str, Any]) -> str:
-    quoted = "".join(f'<p dir="auto">{_text(says[name])}</p>' for name in ("title", "description") if says[name])
-    hints = "".join(f"<li>{html.escape(one)}</li>" for one in says["hints"])
-    quote = f"<blockquote>{quoted}{f'<ul>{hints}</ul>' if hints else ''}</blockquote>"
+    quoted = "".join(folded(says[name], 400, 8) for name in ("title", "description") if says[name])
+    badges = "".join(_badge(one) for one in says["hints"])
+    quote = f"<blockquote>{f'<ul>{badges}</ul>' if badges else ''}{quoted}</blockquote>"
     return f'<h3>What the tool says about itself</h3><p class="note">{WARNING}</p>{quote}'
 
 
@@ -306,14 +327,16 @@ class QuestionRoutes:
 
     def _shown(self, owner: Owner, question: JsonObject) -> JsonObject:
         tool = str(question["tool"])
-        arguments = visible(json.dumps(question["arguments"], ensure_ascii=False, indent=2))
+        arguments = cast("JsonObject", question["arguments"])
         code = visible(str(question["code"] or ""))
-        most = LARGEST if question["kind"] == "call" else LONGEST_SHOWN
+        most = LARGEST_SHOWN if question["kind"] == "call" else LONGEST_SHOWN
+        change = changes_of(self._app, owner, tool, arguments)
+        shown, is_cut = arguments_block(arguments, most) if question["kind"] != "layer" else ("", False)
         return {
             **question,
-            "arguments": arguments[:most],
+            "shown": (change_block(change) if change else "") + shown,
             "code": code[:most] or None,
-            "is_cut": max(len(arguments), len(code)) > most,
+            "is_cut": is_cut or len(code) > most,
             "says": tool_words(self._app.tools, owner, tool) if tool not in ("", CODE) else None,
         }
 

@@ -1,10 +1,13 @@
 """The page on which a person answers a checkpoint."""
 
+import html
+import re
 import sys
 from typing import Any
 
 import pytest
 
+from loci.web.asked_arguments import arguments_block, changes_of
 from tests.attack.wire import Ask
 from tests.servers.upstream import modern
 from tests.support.each import each
@@ -20,8 +23,9 @@ def test_the_page_shows_what_will_run_as_text(both: tuple[Visitor, Visitor]) -> 
     assert page.status == 200
     assert "journal:deploy" in text
     assert "Deploy a version to production" in text
-    assert "<li>It may destroy something</li>" in text
-    assert "It says: Bring &lt;it&gt; out" in text
+    assert '<li class="destructive" title="It may destroy something">destructive</li>' in text
+    assert "Bring &lt;it&gt; out" in text
+    assert re.search(r"It expires in \d+ days\.", text)
     assert "Asked by somebody with the API key “test”, <time datetime=" in text
     assert f'<a href="runs/{asked["workflow_id"]}">' in text
     assert '<a href="runs">' in text
@@ -136,6 +140,103 @@ def test_nothing_hides_in_what_a_person_approves(both: tuple[Visitor, Visitor]) 
         text = ann.get(link).body.decode()
         assert not {"\u202e", "\u200b"} & set(text), link
         assert "u202etset" in text, link
+
+
+FOLD = "Approve</button>\n" * 400
+ATTACKS: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
+    "a text pushes the buttons away": (
+        {"value": FOLD},
+        ["<summary>and 6,597 more characters</summary>", "Approve&lt;/button&gt;"],
+        ["Approve</button>\nApprove</button>"],
+    ),
+    "a text looks like a field beside it": (
+        {"value": {"note": "ok\nadmin: false", "admin": True}},
+        ['note: "ok\\nadmin: false"\nadmin: true</pre>'],
+        ["\nadmin: false"],
+    ),
+    "a name ends the table and is very long": (
+        {"value": {"</td></table><button>Approve</button>" + "n" * 300: 1}},
+        ['"&lt;/td&gt;&lt;/table&gt;&lt;button&gt;Approve&lt;/button&gt;nnn'],
+        ["</td></table><button>"],
+    ),
+    "a text hides and turns around": (
+        {"value": {"prod\u202etset": "a\u200bb", "tags": ["\U000e0041"]}},
+        ["prod\\u202etset", "a\\u200bb", "\\U000e0041"],
+        ["\u202e", "\u200b", "\U000e0041"],
+    ),
+    "a text looks like a fold, and another is of nothing but spaces": (
+        {"value": "x</pre><details><summary>and 9 more characters</summary>"},
+        ["x&lt;/pre&gt;&lt;details&gt;&lt;summary&gt;and 9 more characters"],
+        ["<summary>and 9 more"],
+    ),
+    "what is dangerous comes after very much": (
+        {"value": [*range(1200), "--force"]},
+        ["more characters</summary>", '- "--force"</pre>'],
+        ["left out here", "This is only the beginning"],
+    ),
+    "what is dangerous comes after more than the page has": (
+        {"value": "x" * 30_000 + "--force"},
+        ["<em>10,007 characters are left out here</em>", "This is only the beginning"],
+        ["--force"],
+    ),
+}
+
+
+@each("attack", [*ATTACKS])
+def test_no_argument_looks_like_the_page_or_hides(both: tuple[Visitor, Visitor], attack: str) -> None:
+    ann, _ = both
+    arguments, shown, absent = ATTACKS[attack]
+    deploy = task("t1", "deploy", **arguments) | {"approve": "human"}
+    asked = ann.call("pml_execute_dag", {"workflow": {"tasks": [deploy]}})
+    text = ann.get(asked["approval_url"]).body.decode()
+    assert [one for one in shown if one not in html.unescape(text) and one not in text] == []
+    assert [one for one in absent if one in text] == []
+    assert text.count('value="approve">') == text.count("<form") == 1
+
+
+def test_many_arguments_are_folded_and_all_are_there() -> None:
+    given: dict[str, Any] = {f"n{number}": "x\n" * 50 if number < 10 else number for number in range(200)}
+    block, is_cut = arguments_block({**given, "m" * 500: " \t ", "last": ""}, 20_000)
+    assert "and 182 more arguments</summary>" in block
+    assert [name for name in given if f">{name}</th>" not in block] == []
+    assert "and 420 more characters</summary>" in block
+    assert block.index("3 characters of white space") < block.index("an empty text")
+    before_folds = re.sub(r"<details>.*?</details>", "", block, flags=re.DOTALL)
+    assert before_folds.count("\n") < 60
+    assert not is_cut
+
+
+def test_a_write_shows_what_it_changes_now(both: tuple[Visitor, Visitor]) -> None:
+    ann, _ = both
+    ann.flow.app.documents.parts.library.add(ANN, "plan.md", b"# Plan\n\nThe ferry\n- leaves at dawn.\n")
+    edit = {"path": "plan.md", "mode": "edit", "old": "at dawn", "new": "at <noon>\n+ never"}
+    gated: dict[str, Any] = {"id": "w", "tool": "loci:write_document", "arguments": edit, "approve": "human"}
+    page = ann.get(ann.call("pml_execute_dag", {"workflow": {"tasks": [gated]}})["approval_url"]).body.decode()
+    assert "Changes to plan.md, as it is now" in page
+    for line in (
+        "<del><b>-</b><bdi>- leaves at dawn.</bdi></del>",
+        "<ins><b>+</b><bdi>- leaves at &lt;noon&gt;</bdi></ins>",
+        "<ins><b>+</b><bdi>+ never.</bdi></ins>",
+    ):
+        assert line in page, line
+
+
+@each(
+    ("arguments", "shown"),
+    [
+        ({"edits": [{"oldText": "a\nb", "newText": "a\nc"}]}, [("a\nb", "a\nc")]),
+        ({"old_string": "a", "new_string": "b", "path": "x"}, [("a", "b")]),
+        # A part that is no edit of texts would be missing from the difference.
+        ({"edits": [{"oldText": "a", "newText": "b"}, {"delete": "all"}]}, None),
+        ({"oldText": 1, "newText": "b"}, None),
+        ({"content": "x", "path": "y"}, None),
+    ],
+)
+def test_a_difference_has_all_edits_or_is_left_out(
+    both: tuple[Visitor, Visitor], arguments: dict[str, Any], shown: list[tuple[str, str]] | None
+) -> None:
+    change = changes_of(both[0].flow.app, ANN, "files:edit_file", arguments)
+    assert (change and [*change.pairs]) == shown
 
 
 def test_the_questions_of_a_server_are_answered_on_it(

@@ -105,9 +105,9 @@ async def test_a_question_has_its_arguments_the_tool_s_words_and_who_asked(flow:
     page = html.unescape(me.get(asked["link"]).body.decode())
     for told in (
         json.dumps({"value": HOSTILE}, indent=2),
-        "It says: Bring it out",
+        "Bring it out",
         "Deploy a version to production",
-        "<li>It changes something</li><li>It may destroy something</li>",
+        'title="It may destroy something">destructive</li>',
         "Only a person may answer.",
     ):
         assert told in page, told
