@@ -4,16 +4,16 @@ const WORST = ['fault', 'warning', 'ok'];
 
 function endOf(name, list, path, question, no) {
   const end = async () => {
-    if (!(await confirmed({ question, yes: 'End it', no, send: () => ask(path, {}, {}) }))) return;
+    if (!(await confirmed({ question, yes: 'End session', no, send: () => ask(path, {}, {}) }))) return;
     await list().refresh();
     find('content').focus();
     say('Ended');
   };
-  return button('End it', end, { className: 'act small gone', ariaLabel: `End it: ${name}` });
+  return button('End session', end, { className: 'act small gone', ariaLabel: `End session: ${name}` });
 }
 
 function connectionRow(one) {
-  const question = `End the connection of ${one.name}? Its tokens stop at once. The next time it must ask you again.`;
+  const question = `End the session of ${one.name}? Its tokens stop at once. The next time it must ask you again.`;
   const from = [one.home ? 'It comes from ' : 'It chose this name itself', one.home && element('b', one.home), '. Your browser went back to ', element('b', one.place), '.'];
   const goesOn = one.asksAgain ? ', and you are asked again' : ' if it is not used until then';
   return rowOf(
@@ -26,7 +26,7 @@ function connectionRow(one) {
 
 function executorRow(one) {
   const kept = one.variable_count ? ` Its ${plural(one.variable_count, 'variable')} and its files are gone then.` : '';
-  const question = `End ${one.id}?${one.state === 'running' ? ' Code runs in it, and is interrupted.' : ''}${kept}`;
+  const question = `End the session ${one.id}?${one.state === 'running' ? ' Code runs in it, and is interrupted.' : ''}${kept}`;
   const told = [one.memory_mb !== null && `${numeral(one.memory_mb)} MB of memory, `, one.saved_bytes === null ? 'nothing saved' : `${sizeOf(one.saved_bytes)} saved`, '; used last ', timeOf(one.used)];
   if (one.created) told.push(', created ', timeOf(one.created));
   const names = one.variables.map((name) => (one.unsaved.includes(name) ? `${name} (not saved yet)` : name));
@@ -60,6 +60,6 @@ async function look() {
 
 const connections = makeList('connections', 'settings/connections', { row: connectionRow, told: (answer) => (answer.total ? counted(answer, 'connection') : facts.how) });
 const executors = makeList('executors', 'settings/executors', { row: executorRow, told: (answer) => (answer.total ? counted(answer, 'executor') : facts.why || 'There is no executor. create_memory_code_runner makes one.') });
-const again = button('Look again', look, { className: 'step' });
+const again = button('Refresh', look, { className: 'step' });
 find('health').append(again);
 look();
