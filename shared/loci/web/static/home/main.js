@@ -82,7 +82,7 @@ function runRow(run) {
 
 const firstOf = ({ rows, total }) => (total > rows.length ? `${numeral(rows.length)} of ${numeral(total)}` : '');
 const few = { most: 5 };
-const waiting = makeList('waiting', 'runs/waiting', { ...few, row: questionRow, told: firstOf });
+const waiting = makeList('waiting', 'runs/waiting', { ...few, row: (one) => questionRow(one, true), told: firstOf });
 const runs = makeList('runs', 'runs/list', { ...few, row: runRow, told: (answer) => (answer.total ? firstOf(answer) : 'No workflow has run in the last day.') });
 place('runs', 'h2').before(element('a', 'All runs', { className: 'all', href: address('runs') }));
 find('connect').append(...pasted());
