@@ -8,7 +8,7 @@ from tests.support.each import each
 HOME = (("Host", "127.0.0.1"), ("Accept", "*/*"))
 ROUTES = (
     "/ui/settings/health",
-    "/ui/search/documents?q=plan",
+    "/ui/search/results?q=plan",
     "/ui/tools/tool?id=notes:read",
     "/ui/files",
     "/events",

@@ -249,7 +249,7 @@ def test_a_browser_runs_nothing_but_the_pages_own_program(door: Door, ann: str) 
 
 
 def test_nothing_is_cached_sniffed_or_framed(door: Door, app: App, ann: str) -> None:
-    found = ("/ui/search/documents/ann", "/ui/search/documents?q=a", "/ui/tools/tool?id=x")
+    found = ("/ui/search/documents/ann", "/ui/search/results?q=a", "/ui/tools/tool?id=x")
     expected = {
         "cache-control": "private, no-store",
         "x-content-type-options": "nosniff",

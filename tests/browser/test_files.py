@@ -29,7 +29,7 @@ TEXTS = {
     "empty.txt": " ",
 }
 PARTS = "\n\n".join(f"# Part {number}\n\n{f'Sentence {number} is here. ' * 80}" for number in range(60))
-HREF = "document.querySelector('#files a.where').getAttribute('href')"
+HREF = "document.querySelector('#results a.where').getAttribute('href')"
 
 
 def text_of(browser: Browser, css: str) -> str:
@@ -89,16 +89,16 @@ def found(browser: Browser, server: Serving, question: str) -> None:
     """Ask on the page that searches, which has the same reader."""
     browser.go(f"{server.url}/ui/search")
     browser.type("#search", f"{question}\n")
-    browser.until("document.querySelector('#files a.where')")
+    browser.until("document.querySelector('#results a.where')")
 
 
 @pytest.mark.smoke
 def test_the_keyboard_alone_asks_opens_a_passage_and_comes_back(browser: Browser, server: Serving) -> None:
     found(browser, server, "ferry to Kos")
-    assert "fits well" in text_of(browser, "#files-match")
-    marks = "return [...document.querySelectorAll('#files mark')].map((one) => one.innerText)"
+    assert "fits well" in text_of(browser, "#results")
+    marks = "return [...document.querySelectorAll('#results mark')].map((one) => one.innerText)"
     assert "ferry" in browser.run(marks)
-    browser.run("document.querySelector('#files a.where').focus()")
+    browser.run("document.querySelector('#results a.where').focus()")
     browser.press("Enter")
     browser.until("document.querySelector('#passages article.wanted')")
     assert text_of(browser, "#detail-title") == "harbour.md"
@@ -111,7 +111,7 @@ def test_the_keyboard_alone_asks_opens_a_passage_and_comes_back(browser: Browser
 def test_a_question_that_nothing_answers_says_why(browser: Browser, server: Serving) -> None:
     browser.go(f"{server.url}/ui/search")
     browser.type("#search", "zebra\n")
-    browser.until("document.getElementById('files-match').innerText.includes('No file is about it')")
+    browser.until("document.getElementById('notes').innerText.includes('No file is about it')")
 
 
 def test_the_keyboard_opens_a_file_and_comes_back_to_it(page: Browser) -> None:
@@ -144,7 +144,7 @@ def test_a_long_file_is_read_from_any_passage_in_both_directions(browser: Browse
     page = browser
     found(page, server, "Part 50 Sentence 50")
     number = int(page.run(f"return {HREF}").rpartition("~")[2])
-    page.run("document.querySelector('#files a.where').click()")
+    page.run("document.querySelector('#results a.where').click()")
     page.until("document.querySelector('#passages article.wanted')")
     assert "Sentence 50" in text_of(page, "#passages article.wanted")
     before = page.run("return document.querySelectorAll('#passages article').length")
@@ -165,7 +165,7 @@ def test_a_long_file_is_read_from_any_passage_in_both_directions(browser: Browse
 
 def test_a_link_leads_to_a_passage(browser: Browser, server: Serving) -> None:
     found(browser, server, "tram evening")
-    link = browser.run("return document.querySelector('#files a.where').href").replace("/search#", "/files#")
+    link = f"{server.url}/ui/files{browser.run(f'return {HREF}')}"
     browser.go("about:blank")
     browser.go(link)
     browser.until("document.querySelector('#passages article.wanted')")
@@ -175,9 +175,9 @@ def test_a_link_leads_to_a_passage(browser: Browser, server: Serving) -> None:
 
 def test_nothing_in_a_file_or_its_name_takes_effect(browser: Browser, server: Serving) -> None:
     found(browser, server, "walrus")
-    assert HOSTILE in text_of(browser, "#files h3")
-    assert "<img src=x" in text_of(browser, "#files .words")
-    link = browser.run("return document.querySelector('#files a.where').href").replace("/search#", "/files#")
+    assert HOSTILE in text_of(browser, "#results h3")
+    assert "<img src=x" in text_of(browser, "#results .words.whole")
+    link = f"{server.url}/ui/files{browser.run(f'return {HREF}')}"
     browser.go(link)
     browser.until("document.querySelector('#passages article')")
     assert text_of(browser, "#detail-title") == HOSTILE

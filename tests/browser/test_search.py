@@ -27,6 +27,15 @@ NOTES = {
     "hostile.md": HOSTILE,
 }
 
+# Every question finds these documents.
+MADE_UP = """
+window.explain = { words: 1, vector: null, fused: 2, late: null, rerank: null, bm25: 1.5, cosine: null };
+const row = ([id, match]) => ({ id, match, kind: 'document', preview: id, path: id, score: 0.5,
+  lines: '1-2', snippet: id, explain });
+const answer = { results: arguments[0].map(row), about: { document: { stages: [] }, file: { stages: [] } } };
+window.fetch = () => Promise.resolve(new Response(JSON.stringify(answer)));
+"""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
@@ -51,7 +60,7 @@ def page(browser: Browser, server: Serving) -> Browser:
 
 def asked(page: Browser, question: str) -> None:
     page.type("#search", f"{question}\n")
-    page.until("document.querySelector('#documents a.title') && document.querySelector('#files-match').innerText")
+    page.until("document.querySelector('#results a.title')")
 
 
 def text_of(page: Browser, css: str) -> str:
@@ -83,59 +92,89 @@ def test_the_keyboard_alone_asks_reads_follows_links_and_comes_back(page: Browse
     assert page.complaints() == []
 
 
-def test_each_rank_is_drawn_and_told_in_words(page: Browser) -> None:
+def test_each_rank_is_drawn_and_told_in_words_when_that_is_asked_for(page: Browser) -> None:
     asked(page, "ferry to Kos")
-    page.until("document.querySelector('#documents .why') && document.querySelector('#files .why')")
-    for kind in ("documents", "files"):
-        told = page.run(
-            f"return [...document.querySelectorAll('#{kind} .why li .unseen')].map((one) => one.textContent)"
-        )
-        assert told[0].startswith("Words: rank 1, BM25 ")
-        assert "Here: rank 1. " in told
-        assert page.run(f"return document.querySelector('#{kind} .why i').getBoundingClientRect().width") > 0
-        assert page.run(f"return document.querySelectorAll('#{kind}-stages li').length") >= 3
-    page.run("for (const one of document.querySelectorAll('.stages')) one.open = true")
+    assert page.run("return document.querySelectorAll('.why').length") == 0
+    page.run("for (const one of document.querySelectorAll('.acts button:last-child')) one.click()")
+    told = page.run(
+        "return [...document.querySelectorAll('.why')].map((one) => one.querySelector('.unseen').textContent)"
+    )
+    assert len(told) >= 2
+    assert all(one.startswith("Words: rank ") for one in told)
+    assert page.run("return document.querySelector('.why i').getBoundingClientRect().width") > 0
+    assert page.run("return document.querySelector('.stages').children.length") >= 3
     for scheme in ("light", "dark"):
         page.prefer(scheme)
         assert barriers(page) == [], scheme
-    asked(page, "zebra")  # what no file is about is explained, too
-    page.until("document.querySelectorAll('.stages:not([hidden])').length === 2")
+
+
+def test_documents_and_files_are_one_list_and_each_kind_can_be_seen_alone(page: Browser) -> None:
+    asked(page, "ferry to Kos")
+    titles = "return [...document.querySelectorAll('#results a.title')].map((one) => one.innerText)"
+    assert {"The harbour", "prices.txt"} <= {*page.run(titles)}
+    page.run("[...document.querySelectorAll('#kinds button')].at(-1).click()")
+    assert page.run(titles) == ["prices.txt"]
+    assert text_of(page, ":focus") == "Files 1"
+
+
+def test_a_long_passage_shows_two_lines_until_more_is_wanted(page: Browser) -> None:
+    asked(page, "walrus")
+    high = "return document.querySelector('#results p.words:not(.whole)').getBoundingClientRect().height"
+    assert 0 < page.run(high) < 60
+    page.run("document.querySelector('.acts button').click()")
+    assert "<iframe" in text_of(page, "#results .words.whole")
+
+
+def test_what_hardly_fits_is_shown_when_that_is_wanted(page: Browser) -> None:
+    page.run(MADE_UP, [["fitting", "strong"], ["weak", "none"]])
+    asked(page, "anything")
+    assert text_of(page, "#results").split("\n")[0] == "fitting"
+    assert "weak" not in text_of(page, "#results")
+    assert text_of(page, "#more") == "1 weaker result: Show"
+    page.run("document.getElementById('more').click()")
+    assert text_of(page, ":focus") == "weak"
+
+
+def test_nothing_found_says_what_to_try_and_an_example_is_asked_with_a_click(page: Browser, server: Serving) -> None:
+    page.type("#search", "zebra\n")
+    page.until("document.getElementById('counts').innerText.includes('Try fewer words')")
+    page.go(f"{server.url}/ui/search")
+    page.run("document.querySelector('#examples button').click()")
+    page.until("document.querySelector('#results a.title')")
+    assert page.run("return new URLSearchParams(location.search).get('q')") == page.run(
+        "return document.getElementById('search').value"
+    )
 
 
 def test_a_passage_of_one_line_is_one_line(page: Browser) -> None:
     asked(page, "ferry to Kos")
-    assert text_of(page, "#documents a.where") == "line 3"
+    assert text_of(page, "#results a.where") == "line 3"
 
 
 def test_bold_words_of_a_passage_are_bold_and_still_text(page: Browser) -> None:
     asked(page, "galley lentil")
-    assert text_of(page, "#documents .words").endswith(
+    assert text_of(page, "#results .words.whole").endswith(
         "The galley serves lentil soup, or f(**a, **b) and <img src=x> at noon."
     )
-    bold = page.run("return [...document.querySelectorAll('#documents .words strong')].map((one) => one.textContent)")
+    bold = page.run(
+        "return [...document.querySelectorAll('#results .words:not(.whole) strong')].map((one) => one.textContent)"
+    )
     assert bold == ["lentil soup", "<img src=x>"]
-    assert text_of(page, "#documents .words strong mark") == "lentil"
+    assert text_of(page, "#results .words strong mark") == "lentil"
 
 
 def test_only_a_stage_that_moved_a_result_is_drawn(page: Browser) -> None:
     asked(page, "ferry to Kos")
-    page.run(
-        """const explain = { words: 1, vector: null, fused: 2, rerank: null, bm25: 1.5, cosine: null };
-        const one = { id: 'a', preview: 'A', path: 'a.md', score: 0.5, lines: '1-2', snippet: 'a', explain };
-        const told = { results: [one], metadata: { stages: [] }, explain };
-        const real = fetch;
-        window.answer = (late) => { explain.late = late; };
-        window.fetch = (address, how) => address.includes('search/documents?')
-          ? Promise.resolve(new Response(JSON.stringify(told))) : real(address, how);"""
-    )
+    page.run(MADE_UP, [["a", "strong"]])
 
     def stages(late: int) -> list[str]:
-        page.run("window.answer(arguments[0])", late)
-        page.run("document.getElementById('documents').replaceChildren()")
+        page.run("window.explain.late = arguments[0]", late)
+        page.run("document.getElementById('results').replaceChildren()")
         page.run("document.getElementById('ask').requestSubmit()")
-        page.until("document.querySelector('#documents .why')")
+        page.until("document.querySelector('.acts')")
+        page.run("document.querySelector('.acts button:last-child').click()")
         return page.run(
-            "return [...document.querySelectorAll('#documents .why li > span:first-child')].map((one) => one.innerText)"
+            "return [...document.querySelectorAll('.why li > span:first-child')].map((one) => one.innerText)"
         )
 
     assert stages(2) == ["Words", "Both", "Here"]
@@ -144,23 +183,45 @@ def test_only_a_stage_that_moved_a_result_is_drawn(page: Browser) -> None:
 
 def test_a_passage_of_a_file_is_read_on_the_same_page(page: Browser) -> None:
     asked(page, "ferry to Kos euros")
-    page.until("document.querySelector('#files a.where')")
-    page.run("document.querySelector('#files a.where').click()")
+    page.run("document.querySelector(arguments[0]).click()", "#results a.where[href^='#ds-']")
     page.until("document.querySelector('#passages article.wanted')")
     assert text_of(page, "#detail-title") == "prices.txt"
     assert "twelve euros" in text_of(page, "#passages")
 
 
-def test_the_question_is_there_again_after_loading_the_page(page: Browser, server: Serving) -> None:
+def test_the_address_has_the_question_so_a_link_back_and_reload_lead_to_it(page: Browser, server: Serving) -> None:
     asked(page, "ferry to Kos")
-    page.run("location.reload()")
-    page.until("document.querySelector('#documents a.title')")
-    assert page.run("return document.getElementById('search').value") == "ferry to Kos"
+    link = page.url()
+    assert link == f"{server.url}/ui/search?q=ferry+to+Kos"
+    page.run("document.getElementById('search').value = ''")
+    asked(page, "lentil")
+    page.until("document.querySelector('#results a.title')?.innerText === 'Meals'")
+    page.run("history.back()")
+    page.until("document.getElementById('search').value === 'ferry to Kos'")
+    page.until("document.querySelector('#results a.title')?.innerText === 'The harbour'")
+    page.go(link)
+    page.until("document.querySelector('#results a.title')?.innerText === 'The harbour'")
+    page.requests()
+    page.run("document.getElementById('ask').requestSubmit()")
+    page.until("document.querySelector('#results a.title')")
+    assert [one for one in page.requests() if "/ui/" in one] == [f"{server.url}/ui/search/results?q=ferry+to+Kos"]
+    assert page.run("return document.querySelector('#places a').search") == ""
+
+
+def test_a_result_stays_where_it_is_when_it_is_read(page: Browser) -> None:
+    asked(page, "ferry to Kos")
+    places = (
+        "return [...document.querySelectorAll('#results a.title')].map((one) => one.getBoundingClientRect().toJSON())"
+    )
+    before = page.run(places)
+    page.run("document.querySelector('#results a.title').click()")
+    page.until("document.querySelector('#document-text p')")
+    assert page.run(places) == before
 
 
 def test_nothing_in_a_document_takes_effect_and_nothing_is_loaded(page: Browser, server: Serving) -> None:
     asked(page, "walrus")
-    page.run("document.querySelector('#documents a.title').click()")
+    page.run("document.querySelector('#results a.title').click()")
     page.until("document.querySelector('#document-text p')")
     assert "<script>" in text_of(page, "#detail-title")
     assert "<svg onload" in text_of(page, "#document-text")
@@ -179,6 +240,6 @@ def test_nothing_is_wider_than_the_window(page: Browser, width: int) -> None:
     asked(page, "ferry walrus")
     wide = "return Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)"
     assert page.run(wide) <= width
-    page.run("document.querySelector('#documents a.title').click()")
+    page.run("document.querySelector('#results a.title').click()")
     page.until("document.querySelector('#document-text p')")
     assert page.run(wide) <= width

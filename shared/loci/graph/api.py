@@ -6,6 +6,7 @@ from typing import Literal
 from loci.core.identity import Owner
 from loci.core.settings import Settings
 from loci.documents.api import Documents
+from loci.documents.document import Document
 from loci.documents.filtering import EVERY_PART, LibraryPart
 from loci.graph.clusters import Method as TopicMethod
 from loci.graph.clusters import Topics, topics
@@ -98,6 +99,12 @@ class DocumentGraph:
         graphs, embedder, read = self.graphs, self._documents.embedder, self._documents.recently_read
         room, among = {"limit": limit, "max_tokens": max_tokens}, self._ids_of(owner, part)
         return suggest_reading(graphs, embedder, read, owner, ranking, **room, among=among)
+
+    def central(self, owner: Owner, limit: int) -> list[Document]:
+        """The documents to which the most links lead, the most linked first."""
+        graph = self.graphs.for_owner(owner)
+        linked = [graph.documents[id] for id in graph.incoming if id in graph.documents]
+        return sorted(linked, key=lambda one: (-len(graph.incoming[one.id]), one.path))[:limit]
 
     def picture(self, owner: Owner, *, with_gaps: bool = True) -> PictureSource:
         """The graph of the documents, to be drawn with any number of them."""

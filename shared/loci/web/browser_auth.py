@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlencode
 
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers
@@ -129,8 +129,10 @@ PAGES: Final = (USUAL, *(name for name in PLACES if name != USUAL))
 APPROVE: Final = "approve"
 CONSENT: Final = "consent"
 RUN: Final = "runs/{id}"
-ASKED: Final = re.compile(rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+|runs/[\w-]{{1,64}}", re.ASCII)
-"""Pages with a question, and pages of runs, to which a question leads."""
+ASKED: Final = re.compile(
+    rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+|runs/[\w-]{{1,64}}|search\?q=[\w.%+~-]{{1,3000}}", re.ASCII
+)
+"""Pages with a question, pages of runs, to which a question leads, and a search."""
 Endpoint = Callable[[Request], Awaitable[Response]]
 FIRST: Final = 50
 """Rows that come with a page at most."""
@@ -257,6 +259,8 @@ class BrowserAuth:
                     wanted = name.format_map(request.path_params)
                     if name in (APPROVE, CONSENT):
                         wanted = f"{name}?{request.url.query}"
+                    elif name == "search" and (question := request.query_params.get("q")):
+                        wanted = f"{name}?{urlencode({'q': question})}"
                     form = "sign-in" if name == PAGES[0] else f"sign-in?to={quote(wanted)}"
                     return answers.away("../" * name.count("/") + form)
                 raise

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from loci.core.json import JsonObject, encodable
 
@@ -191,6 +191,7 @@ def _hash(text: str) -> str:
 def sign_in_page(to: str, problem: str, issuer: str | None, status: int) -> HtmlPage:
     """The form. It says what was wrong the last time, and leads to the page that the visitor came for."""
     said = f'<p class="problem" role="alert">{html.escape(problem)}</p>' if problem else ""
+    to = quote(to, safe="/?=")
     places = {"problem": said, "to": html.escape(to), "issuer": _leads_to(issuer, to) if issuer else ""}
     return filled(
         "words.html",

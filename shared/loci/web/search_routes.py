@@ -1,19 +1,24 @@
 """`/ui/search`: the page that searches documents and files, and the JSON that it asks for."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Final
 
 from starlette.requests import Request
 from starlette.routing import Route
 
 from loci.app import App
-from loci.core.errors import Refused
+from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
+from loci.core.json import Json, JsonObject
 from loci.documents.tools.search_results import PASSAGE, render_results
+from loci.files.search_query import FileScope, parsed
+from loci.files.tools.search_views import whole_answer
 from loci.graph.neighbourhood import DocumentLink
 from loci.graph.readable_document import ReadableDocument
 from loci.mcp.threads import SEARCHES
+from loci.search.ranking import LEVELS, Match
 from loci.web.browser_auth import BrowserAuth, Visit, number_in
 from loci.web.page import HtmlPage, PageKind, shell_page
 
@@ -21,12 +26,20 @@ PAGE: Final = PageKind(
     "search", ("/list", "/detail", "/files/passage", "/files/reader", "/elements", "document", "why", "results", "main")
 )
 FOUND: Final = 20
-"""Documents in the answer to a question."""
+"""Documents in the answer to a question, and files."""
 LONGEST_QUESTION: Final = 10_000
+LONGEST_REASON: Final = 300
+EXAMPLES: Final = 4
+LONGEST_EXAMPLE: Final = 60
+"""Characters of an example: a longer title is not one."""
+MOST_COUNTED: Final = 2_000
+"""Documents. The most linked of more are not looked for when the page is loaded."""
+Found = tuple[Match, float, JsonObject]
+"""The fit of a result, its score, and the result."""
 
 
 class SearchRoutes:
-    """The page that searches. In files, the page of files searches for it."""
+    """The page that searches documents and files."""
 
     def __init__(self, app: App, visitors: BrowserAuth) -> None:
         self._app = app
@@ -37,23 +50,96 @@ class SearchRoutes:
         return [
             Route("/ui/search", visitors.html_page("search", self._page)),
             # A search keeps a core busy, and so does the rendering of a document.
-            Route("/ui/search/documents", visitors.facts(self._search, "ui_search_documents", SEARCHES)),
+            Route("/ui/search/results", visitors.facts(self._search, "ui_search", SEARCHES)),
             Route("/ui/search/documents/{id}", visitors.facts(self._document, "ui_readable_document", SEARCHES)),
         ]
 
     def _page(self, visit: Visit) -> HtmlPage:
-        return shell_page(PAGE, visit, {})
+        is_asked = bool(visit.request.query_params.get("q", "").strip())
+        return shell_page(PAGE, visit, {"examples": [] if is_asked else [*self._examples(visit.caller.owner)]})
+
+    def _examples(self, owner: Owner) -> list[str]:
+        """Questions with an answer here: titles of the most linked documents, and names of the newest files."""
+        titles: list[str] = []
+        if not self._app.documents.is_more_than(owner, MOST_COUNTED):
+            titles = _short(one.title for one in self._app.graph.central(owner, FOUND))
+        names = _short(one.name for one in self._app.files.listed(owner, newest_first=True)[:FOUND] if one.current)
+        shown = [*titles[: max(EXAMPLES // 2, EXAMPLES - len(names))], *names]
+        return shown[:EXAMPLES]
 
     def _search(self, owner: Owner, request: Request) -> JsonObject:
         question = request.query_params.get("q", "")
         if not question.strip() or len(question) > LONGEST_QUESTION:
             raise Refused("The question is empty, or too long", "Write some words", code="EMPTY_QUERY")
-        answer = self._app.documents.search(owner, question, limit=FOUND, room=PASSAGE)
-        return render_results(answer, question, explain=True).model_dump(mode="json")
+        documents, about_documents = self._documents(owner, question)
+        files, about_files = self._files(owner, question)
+        return {
+            "results": in_one_list(documents, files),
+            "about": {"document": about_documents, "file": about_files},
+        }
+
+    def _documents(self, owner: Owner, question: str) -> tuple[list[Found], JsonObject]:
+        """The documents as the tool gives them, and what is to be known of the search."""
+        try:
+            found = self._app.documents.search(owner, question, limit=FOUND, room=PASSAGE)
+        except LociError as error:  # files may be found all the same
+            return [], _failed(error)
+        view = render_results(found, question, explain=True)
+        rows: list[Found] = [
+            (one.match or "none", one.score, _row("document", one.model_dump(mode="json"))) for one in view.results
+        ]
+        told = view.metadata
+        return rows, {
+            "reason": told.reason,
+            "left_out": told.left_out or 0,
+            "stages": [asdict(one) for one in told.stages or ()],
+        }
+
+    def _files(self, owner: Owner, question: str) -> tuple[list[Found], JsonObject]:
+        """The files as the tool gives them, why each is where it is, and what is to be known of the search."""
+        try:
+            found = self._app.files.search(owner, parsed(rewritten=question), limit=FOUND, scope=FileScope())
+        except LociError as error:
+            return [], _failed(error)
+        rows: list[Found] = []
+        for view, file in zip(whole_answer(found).result.results, found.files, strict=True):
+            best = file.passages[0]
+            shown = {**view.model_dump(mode="json"), "score": best.score, "explain": asdict(best.why)}
+            rows.append((file.match, best.score, _row("file", shown)))
+        stages: list[Json] = [{**asdict(one), "note": one.note[:LONGEST_REASON]} for one in found.stages]
+        return rows, {"reason": found.reason, "left_out": 0, "stages": stages}
 
     def _document(self, owner: Owner, request: Request) -> JsonObject:
         first = number_in(request, "from") or 0
         return _readable(self._app.graph.readable(owner, request.path_params["id"], first))
+
+
+def in_one_list(*searches: Sequence[Found]) -> list[Json]:
+    """Documents and files in one list: those that fit better first.
+
+    The fit (`strong`, `possible`, `none`) is calibrated, so it means the same in both searches. Scores of one fit do
+    not: each search fuses and reranks other passages. So within a fit the two searches take turns, by the ranks that
+    they gave, and the score only says which of two with the same rank comes first.
+    """
+    placed: list[tuple[int, int, float, JsonObject]] = []
+    for found in searches:
+        ranks = Counter[Match]()
+        for match, score, row in found:
+            ranks[match] += 1
+            placed.append((LEVELS.index(match), ranks[match], -score, row))
+    return [row for *_, row in sorted(placed, key=lambda one: one[:3])]
+
+
+def _row(kind: str, shown: JsonObject) -> JsonObject:
+    return {"kind": kind, **shown}
+
+
+def _failed(error: LociError) -> JsonObject:
+    return {"reason": str(error), "left_out": 0, "stages": []}
+
+
+def _short(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(one for one in names if len(one) <= LONGEST_EXAMPLE))
 
 
 def _readable(read: ReadableDocument) -> JsonObject:

@@ -1,6 +1,5 @@
 """The page of files: the JSON that it asks for, who gets it, and how files come in by it."""
 
-import json
 from urllib.parse import quote, unquote, urlencode
 
 import pytest
@@ -53,38 +52,6 @@ def test_the_list_has_as_many_rows_as_are_asked_for(app: App, ann: Visitor) -> N
     assert ann.json(f"/list?most=3&seen={every['tag']}")["same"] is True
 
 
-def test_a_question_is_answered_with_passages_their_places_the_match_and_the_reasons_for_each_rank(
-    app: App, ann: Visitor
-) -> None:
-    id = add(app, "boat.txt", "The boat to Hamburg\nleaves at noon")
-    add(app, "tram.txt", "The tram to the boat leaves at noon")
-    found = ann.json("/search?q=boat+Hamburg+noon")
-    file, other = found["results"]
-    assert (file["id"], file["name"], found["match"], found["status"]) == (id, "boat.txt", file["match"], "ok")
-    [passage] = file["passages"]
-    assert (passage["chunk_id"], passage["locator"]["label"]) == (f"{id}#0", "lines 1-2")
-    assert "The boat to Hamburg" in passage["text"]
-    assert [(one["explain"]["words"], one["explain"]["fused"]) for one in (file, other)] == [(1, 1), (2, 2)]
-    assert file["explain"]["bm25"] > other["explain"]["bm25"]
-    assert {"vector", "late", "rerank", "cosine", "relevance", "name"} <= file["explain"].keys()
-    stages = {one["stage"]: (one["ran"], one["note"]) for one in found["stages"]}
-    assert stages["words"] == (True, "2 passages of 2 documents")
-    assert {"vector", "late", "rerank"} <= stages.keys()
-
-
-def test_a_question_that_nothing_answers_is_told_the_reason(app: App, ann: Visitor) -> None:
-    add(app, "boat.txt", "The boat to Hamburg")
-    found = ann.json("/search?q=zebra")
-    assert (found["results"], found["status"]) == ([], "empty")
-    assert "No file is about it" in found["reason"]
-    assert found["stages"]
-
-
-def test_an_empty_question_is_refused(ann: Visitor) -> None:
-    answer = ann.get("/ui/files/search?q=+")
-    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "EMPTY_QUERY")
-
-
 def test_a_file_is_told_with_its_summary_and_versions(app: App, ann: Visitor) -> None:
     add(app, "boat.md", "# Boats\n\nThe first")
     id = add(app, "boat.md", "# Boats\n\nThe second")
@@ -135,9 +102,7 @@ def test_the_download_has_the_content_and_the_name(app: App, door: Door, ann: Vi
 
 def test_nobody_sees_another_owner_s_files(app: App, ann: Visitor, bob: Visitor) -> None:
     id = add(app, "secret.md", "The secret boat")
-    assert ann.json("/search?q=secret+boat")["results"]
     assert (bob.json("/list")["rows"], bob.json("/list")["total"]) == ([], 0)
-    assert bob.json("/search?q=secret+boat")["results"] == []
     for target in (id, f"{id}/passages", f"{id}/tables", f"{id}/content"):
         assert bob.get(f"/ui/files/{target}").status == 404, target
     assert b"secret" not in bob.get("/ui/files").body
@@ -145,7 +110,7 @@ def test_nobody_sees_another_owner_s_files(app: App, ann: Visitor, bob: Visitor)
 
 def test_without_a_credential_nothing_is_told(app: App, door: Door) -> None:
     id = add(app, "secret.md", "The secret boat")
-    for target in ("", "/list", "/search?q=boat", f"/{id}", f"/{id}/passages", f"/{id}/tables", f"/{id}/content"):
+    for target in ("", "/list", f"/{id}", f"/{id}/passages", f"/{id}/tables", f"/{id}/content"):
         answer = door.ask(Ask(b"", (HOST,), "GET", f"/ui/files{target}"))
         assert answer.status == 401, target
         assert b"secret" not in answer.body

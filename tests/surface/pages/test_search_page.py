@@ -2,12 +2,14 @@
 
 import json
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
 from loci.app import App
+from loci.core.errors import Unavailable
 from loci.graph import readable_document
+from loci.web.search_routes import Found, in_one_list
 from tests.attack.doors import Door
 from tests.attack.wire import Ask
 from tests.support.each import each
@@ -26,27 +28,65 @@ def get(visitor: Visitor, target: str) -> Any:
     return json.loads(answer.body)
 
 
-def test_a_question_is_answered_as_the_tool_does_with_the_reasons_for_each_rank(app: App, ann: Visitor) -> None:
+def test_documents_and_files_are_one_list_with_the_reasons_for_each_rank(app: App, ann: Visitor) -> None:
     id = add(app, "notes/boat.md", "# Boats\n\nThe boat to Hamburg leaves at noon.\n")
     add(app, "notes/tram.md", "# Trams\n\nThe tram to the harbour.\n")
-    found = get(ann, "/documents?q=boat+to+Hamburg")
-    first = found["results"][0]
-    assert (first["id"], first["preview"], first["path"]) == (id, "Boats", "notes/boat.md")
+    file = app.files.add(ANN, "boat.txt", b"The boat to Hamburg\nleaves at noon").id
+    answer = get(ann, "/results?q=boat+Hamburg+noon")
+    found = {one["id"]: one for one in answer["results"]}
+    first, second = found[id], found[file]
+    assert (first["kind"], first["preview"], first["path"], first["match"]) == (
+        *("document", "Boats", "notes/boat.md", "strong"),
+    )
     assert "leaves at noon" in first["snippet"]
-    assert (first["explain"]["words"], first["explain"]["fused"]) == (1, 1)
-    assert {"late", "rerank", "vector", "bm25", "cosine", "relevance", "name"} <= first["explain"].keys()
-    assert {"words", "vector", "rerank"} <= {one["stage"] for one in found["metadata"]["stages"]}
+    assert (second["kind"], second["name"], second["match"]) == ("file", "boat.txt", "strong")
+    [passage] = second["passages"]
+    assert (passage["chunk_id"], passage["locator"]["label"]) == (f"{file}#0", "lines 1-2")
+    for one in (first, second):
+        assert (one["explain"]["words"], one["explain"]["fused"]) == (1, 1)
+        assert {"late", "rerank", "vector", "bm25", "cosine", "relevance", "name"} <= one["explain"].keys()
+    for about in answer["about"].values():
+        assert {"words", "vector", "rerank"} <= {one["stage"] for one in about["stages"]}
 
 
-def test_a_question_that_nothing_answers_says_why(ann: Visitor) -> None:
-    found = get(ann, "/documents?q=zebra")
+def test_what_fits_better_comes_first_and_both_searches_take_turns() -> None:
+    documents: list[Found] = [("strong", 0.9, {"id": "d1"}), ("strong", 0.8, {"id": "d2"}), ("none", 0.7, {"id": "d3"})]
+    files: list[Found] = [("strong", 0.95, {"id": "f1"}), ("possible", 0.3, {"id": "f2"})]
+    ids = [one["id"] for one in in_one_list(documents, files) if isinstance(one, dict)]
+    assert ids == ["f1", "d1", "d2", "f2", "d3"]
+
+
+def test_a_question_that_nothing_answers_says_why(app: App, ann: Visitor) -> None:
+    app.files.add(ANN, "boat.txt", b"The boat to Hamburg")
+    found = get(ann, "/results?q=zebra")
     assert found["results"] == []
-    assert found["metadata"]["reason"]
+    assert "The library is empty" in found["about"]["document"]["reason"]
+    assert "No file is about it" in found["about"]["file"]["reason"]
+
+
+def test_files_are_found_while_the_documents_cannot_be(app: App, ann: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    app.files.add(ANN, "boat.txt", b"The boat to Hamburg")
+
+    def fails(*_: object, **__: object) -> None:
+        raise Unavailable("The index is gone", "Ask again")
+
+    monkeypatch.setattr(app.documents, "search", fails)
+    found = get(ann, "/results?q=boat+Hamburg")
+    assert [one["name"] for one in found["results"]] == ["boat.txt"]
+    assert "The index is gone" in found["about"]["document"]["reason"]
+
+
+def test_the_examples_are_what_others_link_to_and_the_newest_files(app: App, ann: Visitor) -> None:
+    add(app, "notes/a.md", "# Trips\n\nSee [[Harbour]].\n")
+    add(app, "notes/b.md", "# Harbour\n\nA ferry.\n")
+    app.files.add(ANN, "tours/boat.txt", b"The boat to Hamburg")
+    assert b'"examples":["Harbour","boat.txt"]' in ann.get("/ui/search").body
+    assert b'"examples":[]' in ann.get("/ui/search?q=ferry").body
 
 
 @each("question", ["", "+", "x" * 10_001])
 def test_no_question_is_refused(ann: Visitor, question: str) -> None:
-    answer = ann.get(f"/ui/search/documents?q={question}")
+    answer = ann.get(f"/ui/search/results?q={question}")
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "EMPTY_QUERY")
 
 
@@ -89,15 +129,16 @@ def test_plain_text_is_no_markdown(app: App, ann: Visitor) -> None:
 
 def test_nobody_reads_another_owner_s_documents(app: App, ann: Visitor, bob: Visitor) -> None:
     id = add(app, "notes/secret.md", "# Secret\n\nThe secret boat\n")
-    assert get(ann, "/documents?q=secret+boat")["results"]
-    assert get(bob, "/documents?q=secret+boat")["results"] == []
+    app.files.add(ANN, "secret.txt", b"The secret boat")
+    assert {one["kind"] for one in get(ann, "/results?q=secret+boat")["results"]} == {"document", "file"}
+    assert get(bob, "/results?q=secret+boat")["results"] == []
     for name in (id, quote("notes/secret.md", safe="")):
         assert bob.get(f"/ui/search/documents/{name}").status == 404
 
 
 def test_without_a_credential_nothing_is_told(app: App, door: Door) -> None:
     id = add(app, "notes/secret.md", "# Secret\n")
-    for target in ("", "/documents?q=secret", f"/documents/{id}"):
+    for target in ("", "/results?q=secret", f"/documents/{id}"):
         answer = door.ask(Ask(b"", (HOST,), "GET", f"/ui/search{target}"))
         assert answer.status == 401, target
         assert b"Secret" not in answer.body
@@ -114,6 +155,18 @@ def test_no_answer_has_markup_of_a_document(app: App, ann: Visitor) -> None:
     answer = ann.get(f"/ui/search/documents/{id}")
     assert str(answer.header("content-type")).startswith("application/json")
     assert answer.header("x-content-type-options") == "nosniff"
+
+
+def test_a_sign_in_leads_to_the_question(app: App, door: Door) -> None:
+    page = (HOST, ("Accept", "text/html"))
+    sent = door.ask(Ask(b"", page, "GET", "/ui/search?q=ferry+to+Kos"))
+    assert (sent.status, sent.header("location")) == (303, "sign-in?to=search%3Fq%3Dferry%2Bto%2BKos")
+    form = door.ask(Ask(b"", page, "GET", f"/ui/{sent.header('location')}"))
+    assert b'action="sign-in?to=search?q=ferry%2Bto%2BKos"' in form.body
+    typed = (*page, ("Content-Type", "application/x-www-form-urlencoded"))
+    key = urlencode({"key": app.api_keys.create(ANN, "browser")[1]}).encode()
+    signed = door.ask(Ask(key, typed, "POST", "/ui/sign-in?to=search?q=ferry%2Bto%2BKos"))
+    assert signed.header("location") == "search?q=ferry+to+Kos"
 
 
 def test_the_page_is_small_and_runs_its_own_program_only(ann: Visitor) -> None:

@@ -1,25 +1,33 @@
-// The page: the address says what is read, so Back leads back. The question stays with it.
+// The page: the address says what is asked and what is read, so a link leads there, and Back leads back.
 const results = makeResults();
 const box = find('search');
 const detail = makeDetail([fileOpener, documentOpener], () => box);
+let current = null;
 
+const inAddress = () => new URLSearchParams(location.search).get('q') || '';
+
+function follow() {
+  if (inAddress() === current) return;
+  current = inAddress();
+  box.value = current;
+  results(current);
+}
+
+// A new question closes what is read.
 function search(question) {
-  history.replaceState({ question }, '');
-  results(question);
+  const to = new URL(location.href);
+  to.hash = '';
+  if (question.trim()) to.searchParams.set('q', question);
+  else to.searchParams.delete('q');
+  if (to.href === location.href) current = null; // once more
+  else history.pushState(null, '', to);
+  detail.follow();
+  follow();
 }
 
 const titles = () => [...document.querySelectorAll('main .rows a.title')];
 
-addEventListener('popstate', () => {
-  const question = history.state?.question;
-  if (question !== undefined && question !== box.value) {
-    box.value = question;
-    results(question);
-  }
-});
-addEventListener('hashchange', () => {
-  if (history.state === null) history.replaceState({ question: box.value }, '');
-});
+addEventListener('popstate', follow);
 addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const at = titles().indexOf(document.activeElement);
@@ -38,8 +46,6 @@ find('ask').addEventListener('submit', (event) => {
   event.preventDefault();
   search(box.value);
 });
-if (history.state?.question) {
-  box.value = history.state.question;
-  results(box.value);
-}
+find('examples').append(...facts.examples.map((one) => filled('li', [button(one, () => search(one), { className: 'chip', dir: 'auto' })])));
+follow();
 detail.follow();
