@@ -31,8 +31,8 @@ HOST = "loci.test"
 SECRET_WORD = "rhubarb"
 GETS = (
     *("/ui/home", "/ui/home/contents"),
-    *("/ui", "/ui/graph", "/ui/search", "/ui/search/documents", "/ui/search/documents/@", "/ui/settings"),
-    *("/ui/files", "/ui/files/list", "/ui/files/search", "/ui/files/@", "/ui/files/@/passages", "/ui/files/@/tables"),
+    *("/ui", "/ui/graph", "/ui/search", "/ui/search/results", "/ui/search/documents/@", "/ui/settings"),
+    *("/ui/files", "/ui/files/list", "/ui/files/@", "/ui/files/@/passages", "/ui/files/@/tables"),
     *(
         "/ui/files/@/content",
         "/ui/tools",
@@ -54,7 +54,7 @@ GETS = (
     *("/events", "/ui/events", "/transfer", "/documents", "/files/@", "/blobs/@", "/healthz"),
 )
 POSTS = (
-    *("/ui/files", "/ui/tools/ask", "/ui/approve", "/ui/runs/@/abort"),
+    *("/ui/files", "/ui/files/@/retry", "/ui/files/@/delete", "/ui/tools/ask", "/ui/approve", "/ui/runs/@/abort"),
     *(
         "/ui/tools/learned/@/delete",
         "/ui/settings/executors/@/end",

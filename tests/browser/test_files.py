@@ -14,6 +14,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
+from tests.support.axe import barriers
 from tests.support.browser import Browser
 from tests.support.files.sheets import workbook
 from tests.support.moto_aws import BUCKET, ON_VECTORS, moto_aws
@@ -120,6 +121,68 @@ def test_the_keyboard_opens_a_file_and_comes_back_to_it(page: Browser) -> None:
     page.until("document.querySelector('#passages article')")
     page.press("Escape")
     assert page.run("return document.activeElement.innerText") == "timetable.txt"
+
+
+def test_no_row_moves_when_a_file_is_opened(page: Browser) -> None:
+    places = "return [...document.querySelectorAll('#files a.title')].map(one => one.getBoundingClientRect().toJSON())"
+    before = [(one["x"], one["y"]) for one in page.run(places)]
+    page.run("document.querySelector('#files a.title').click()")
+    page.until("document.querySelector('#detail-body').children.length")
+    assert [(one["x"], one["y"]) for one in page.run(places)] == before
+
+
+def test_files_are_sorted_and_filtered_by_words_and_by_type(page: Browser) -> None:
+    names = "return [...document.querySelectorAll('#files a.title')].map((one) => one.innerText)"
+    choose = """const one = document.getElementById(arguments[0]);
+        one.value = arguments[1];
+        one.dispatchEvent(new Event('change'));"""
+    page.run(choose, "order", "name")
+    assert page.run(names) == sorted([*TEXTS, "parts.md", "costs.xlsx"], key=str.lower)
+    page.run(choose, "order", "size")
+    assert page.run(names)[0] == "parts.md"
+    page.run(choose, "format", "md")
+    page.type("#filter", "ar")
+    assert page.run(names) == ["parts.md", "harbour.md"]
+    assert text_of(page, "#files .counts") == "2 of 6 files"
+    page.run("document.getElementById('filter').value = ''")
+    page.run(choose, "format", "!")
+    assert page.run(names) == ["empty.txt"]
+    assert "The file is empty" in text_of(page, "#files")
+    assert barriers(page) == []
+
+
+def test_all_files_are_sorted_not_only_those_that_came_with_the_page(browser: Browser, tmp_path: Path) -> None:
+    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models", "log_level": "ERROR"}))
+    for number in range(120):
+        app.files.parts.lake.add(LOCAL, f"note {number:03}.md", b"words " * (1 + number))
+    with uvicorn_door(asgi(app, on_loopback=True)) as door:
+        browser.go(f"http://127.0.0.1:{door.port}/ui/files")
+        browser.type("#filter", "note 04")
+        browser.until("document.querySelectorAll('#files li').length === 12")
+        assert text_of(browser, "#files .counts") == "12 of 120 files"
+    app.close()
+
+
+def test_a_file_is_retried_and_deleted_once_that_is_meant(browser: Browser, tmp_path: Path) -> None:
+    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models", "log_level": "ERROR"}))
+    app.files.add(LOCAL, "empty.txt", b" ")
+    app.files.add(LOCAL, "kept.txt", b"The walrus")
+    with uvicorn_door(asgi(app, on_loopback=True)) as door:
+        browser.go(f"http://127.0.0.1:{door.port}/ui/files")
+        browser.run("document.querySelector('#files .act').click()")
+        browser.until("document.getElementById('said').innerText === 'empty.txt is read again'")
+        browser.until("document.querySelector('#files li[data-status=error]')")
+        browser.run("[...document.querySelectorAll('#files a')].find((one) => one.innerText === 'empty.txt').click()")
+        browser.until("document.querySelector('#detail .act.gone')")
+        browser.run("document.querySelector('#detail .act.gone').click()")
+        browser.press("Escape")
+        assert len(app.files.listed(LOCAL)) == 2
+        browser.run("document.querySelector('#detail .act.gone').click()")
+        browser.run("document.querySelector('dialog .act.gone').click()")
+        browser.until("document.querySelectorAll('#files li').length === 1")
+        assert [one.name for one in app.files.listed(LOCAL)] == ["kept.txt"]
+        assert browser.complaints() == []
+    app.close()
 
 
 def test_a_file_is_read_with_its_versions(page: Browser) -> None:

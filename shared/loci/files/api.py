@@ -159,6 +159,11 @@ class Files:
         """Read a file once more, as after a newer Loci or a changed limit."""
         return self.parts.ingest.again(owner, id)
 
+    def retry(self, owner: Owner, id: str) -> StoredFile:
+        """Begin to read a file once more, and return the file as it waits."""
+        file = self.parts.ingest.reset(owner, id)
+        return self._read(owner, file, is_text=False, wait=0.0, watch=unwatched)
+
     def summarized(self, owner: Owner, file: StoredFile, watch: Watch = unwatched) -> StoredFile:
         """The file with the summary that a language model writes, if there is one. A server sees to that by itself."""
         if not self.parts.summaries.are_written_for(file):

@@ -102,8 +102,14 @@ class FileIngest:
 
     def again(self, owner: Owner, id: str) -> StoredFile:
         """Read the newest version of the file once more."""
-        self._lake.change(owner, id, lambda one: replace(one, newest=replace(one.newest, status="pending")))
+        self.reset(owner, id)
         return self.run(owner, id)
+
+    def reset(self, owner: Owner, id: str) -> StoredFile:
+        """Let the newest version of the file wait to be read, as one that just came."""
+        return self._lake.change(
+            owner, id, lambda one: replace(one, newest=replace(one.newest, status="pending", reason=None))
+        )
 
     def embed(self, owner: Owner, id: str) -> StoredFile:
         """Give the passages of the file their vectors, if there is a model."""

@@ -1,7 +1,6 @@
 """`/ui/files`: the page of files, and the JSON that it asks for."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import Annotated, Final, cast
 from urllib.parse import urlsplit
 
@@ -13,23 +12,18 @@ from starlette.routing import Route
 from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import Owner
-from loci.core.json import Json, JsonObject
+from loci.core.json import JsonObject
 from loci.files.file import LONGEST_PATH, FileVersion, StoredFile
-from loci.files.finder import FoundFiles
 from loci.files.locators import Locator
 from loci.files.ports import UploadTicket
-from loci.files.search_query import FileScope, parsed
 from loci.files.tools.file_views import fetched
-from loci.files.tools.search_views import whole_answer
 from loci.files.versions import FilePassage, TablePlace
 from loci.mcp.threads import SEARCHES, THREADS, on_thread_of
 from loci.web import answers
-from loci.web.browser_auth import BrowserAuth, Visit, first_rows, list_route, number_in
+from loci.web.browser_auth import BrowserAuth, Nothing, Visit, first_rows, list_route, number_in
 from loci.web.page import OWN, HtmlPage, PageKind, shell_page
 
-PAGE: Final = PageKind("files", ("/list", "/detail", "passage", "reader", "upload", "main"))
-FOUND: Final = 20
-"""Files in the answer to a question."""
+PAGE: Final = PageKind("files", ("/list", "/detail", "/form", "passage", "reader", "upload", "main"))
 PASSAGES: Final = 40
 """Passages in one answer."""
 
@@ -37,6 +31,7 @@ PASSAGES: Final = 40
 MOST_TABLES: Final = 200
 MOST_COLUMNS: Final = 40
 LONGEST_REASON: Final = 300
+MOST_FORMATS: Final = 40
 
 
 class Announced(BaseModel):
@@ -59,29 +54,29 @@ class FileRoutes:
             Route("/ui/files", visitors.html_page("files", self._page), methods=["GET"]),
             Route("/ui/files", visitors.change(Announced, self._announce, "ui_upload"), methods=["POST"]),
             list_route(visitors, "/ui/files/list", self._files, "ui_files"),
-            Route("/ui/files/search", visitors.facts(self._search, "ui_files_search", SEARCHES)),
             Route("/ui/files/{id}", visitors.facts(self._file, "ui_file")),
             Route("/ui/files/{id}/passages", visitors.facts(self._passages, "ui_passages")),
             # The reading of a large workbook keeps a core busy.
             Route("/ui/files/{id}/tables", visitors.facts(self._tables, "ui_tables", SEARCHES)),
             Route("/ui/files/{id}/content", self._content),
+            Route("/ui/files/{id}/retry", visitors.change(Nothing, self._retry, "ui_retry_file"), methods=["POST"]),
+            Route("/ui/files/{id}/delete", visitors.change(Nothing, self._delete, "ui_delete_file"), methods=["POST"]),
         ]
 
     def _page(self, visit: Visit) -> HtmlPage:
         owner = visit.caller.owner
         takes = self._takes_files(owner)
-        facts: JsonObject = {"files": first_rows(self._files, owner), "uploads": bool(takes)}
+        files = self._app.files.listed(owner, newest_first=True)
+        facts: JsonObject = {
+            "files": first_rows(lambda _: (map(_file_row, files), len(files)), owner),
+            "formats": [*sorted({_format_of(one) for one in files})[:MOST_FORMATS]],
+            "uploads": bool(takes),
+        }
         return shell_page(PAGE, visit, facts, connects=list(dict.fromkeys([OWN, *takes])))
 
     def _files(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
         files = self._app.files.listed(owner, newest_first=True)
         return map(_file_row, files), len(files)
-
-    def _search(self, owner: Owner, request: Request) -> JsonObject:
-        question = request.query_params.get("q", "")
-        if not question.strip():
-            raise Refused("The question is empty", "Write some words", code="EMPTY_QUERY")
-        return _found_facts(self._app.files.search(owner, parsed(rewritten=question), limit=FOUND, scope=FileScope()))
 
     def _file(self, owner: Owner, request: Request) -> JsonObject:
         [file] = self._app.files.status(owner, [request.path_params["id"]])
@@ -107,6 +102,15 @@ class FileRoutes:
         # A server that has the bytes itself is reached as the page was.
         return answers.away(url if self._app.local_links is None else f"../../../blobs/{url.rpartition('/')[2]}")
 
+    def _retry(self, visit: Visit, _: Nothing) -> JsonObject:
+        """Read a file again that could not be read."""
+        return _file_row(self._app.files.retry(visit.caller.owner, visit.request.path_params["id"]))
+
+    def _delete(self, visit: Visit, _: Nothing) -> JsonObject:
+        """Remove a file with all its versions."""
+        [file] = self._app.files.remove(visit.caller.owner, [visit.request.path_params["id"]])
+        return {"id": file.id}
+
     def _announce(self, visit: Visit, sent: Announced) -> JsonObject:
         """Say where to send a file, as `add_memory` does. Pages of other origins may send forms, but no parts."""
         if not sent.name or sent.bytes < 1:
@@ -130,11 +134,12 @@ def _file_row(file: StoredFile) -> JsonObject:
     return {
         "id": file.id,
         "name": file.full_path,
-        "format": shown.format or file.name.rpartition(".")[2].lower()[:10],
+        "format": _format_of(file),
         "bytes": newest.bytes,
         "versions": newest.number,
         "status": newest.status,
         "reason": newest.reason and newest.reason[:LONGEST_REASON],
+        "left_out": "; ".join(shown.remarks)[:LONGEST_REASON],
         "chunks": shown.chunks,
         "tables": shown.tables,
         "pages": shown.pages,
@@ -143,22 +148,14 @@ def _file_row(file: StoredFile) -> JsonObject:
     }
 
 
+def _format_of(file: StoredFile) -> str:
+    return file.shown.format or file.name.rpartition(".")[2].lower()[:10]
+
+
 def _file_facts(file: StoredFile, versions: list[FileVersion]) -> JsonObject:
     """All that is known of a file."""
     told = cast("JsonObject", fetched(file, versions, None).model_dump(mode="json", exclude={"presigned_url"}))
     return {**told, "found_version": file.current and file.current.number}
-
-
-def _found_facts(found: FoundFiles) -> JsonObject:
-    """The answer to a question as the tool gives it, and why each file is where it is: by its best passage."""
-    view = whole_answer(found).result
-    told = cast("JsonObject", view.model_dump(mode="json", exclude={"results"}))
-    results: list[Json] = [
-        {**row.model_dump(mode="json"), "explain": asdict(file.passages[0].why)}
-        for row, file in zip(view.results, found.files, strict=True)
-    ]
-    stages: list[Json] = [{**asdict(one), "note": one.note[:LONGEST_REASON]} for one in found.stages]
-    return {**told, "results": results, "stages": stages}
 
 
 def _passage_facts(version: FileVersion, passages: Sequence[FilePassage]) -> JsonObject:

@@ -1,5 +1,6 @@
 """The page of files: the JSON that it asks for, who gets it, and how files come in by it."""
 
+import json
 from urllib.parse import quote, unquote, urlencode
 
 import pytest
@@ -29,6 +30,7 @@ def test_the_list_says_what_each_file_is_and_how_far_it_was_read(app: App, ann: 
         "versions": 2,
         "status": "okay",
         "reason": None,
+        "left_out": "",
         "chunks": 1,
         "tables": 0,
         "pages": None,
@@ -82,6 +84,17 @@ def test_the_passages_of_an_older_version_are_there(app: App, ann: Visitor) -> N
     [past] = ann.json(f"/{id}/passages?version=1")["passages"]
     assert (now["text"], past["text"], past["chunk_id"]) == ("The second boat", "The first boat", f"{id}@1#0")
     assert ann.get(f"/ui/files/{id}/passages?version=7").status == 404
+
+
+@on_vectors_too
+def test_a_file_is_read_again_and_deleted_by_its_owner_only(app: App, ann: Visitor, bob: Visitor) -> None:
+    id = add(app, "empty.txt", " ")
+    for what in ("retry", "delete"):
+        assert bob.changed(f"/{id}/{what}").status == 404
+    row = json.loads(ann.changed(f"/{id}/retry").body)
+    assert (row["id"], row["status"]) in ((id, "pending"), (id, "running"), (id, "error"))
+    assert json.loads(ann.changed(f"/{id}/delete").body) == {"id": id}
+    assert ann.json("/list")["rows"] == []
 
 
 @on_vectors_too

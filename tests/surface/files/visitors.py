@@ -32,6 +32,9 @@ class Visitor:
         return json.loads(answer.body)
 
     def announce(self, name: str, bytes: int, *more: tuple[str, str]) -> Answer:
-        body = json.dumps({"name": name, "bytes": bytes}).encode()
+        return self.changed("", json.dumps({"name": name, "bytes": bytes}).encode(), *more)
+
+    def changed(self, target: str, body: bytes = b"{}", *more: tuple[str, str]) -> Answer:
+        """The answer to a change that the page asks for, with its token."""
         form = ("X-Loci-Form", form_token(self.get("/ui/files").body))
-        return self.door.ask(Ask(body, (*self.shown, form, *more), "POST", "/ui/files"))
+        return self.door.ask(Ask(body, (*self.shown, form, *more), "POST", f"/ui/files{target}"))

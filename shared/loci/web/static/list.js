@@ -1,7 +1,7 @@
 // A list of the page: the rows that came with it, and more of them when somebody wants them. `name`: of its section, and
-// of its facts. `row` makes one, `told` says how many there are, `query` gives what else is asked with, and `drawn` gets the
-// rows and their elements.
-function makeList(name, path, { row, told, step = 100, given = facts[name], most = 50, query = () => ({}), drawn = () => {} }) {
+// of its facts. `row` makes one, `told` says how many there are, `query` gives what else is asked with, `chosen` those to show
+// and in which order, and `drawn` gets the rows and their elements.
+function makeList(name, path, { row, told, step = 100, given = facts[name], most = 50, query = () => ({}), chosen = (rows) => rows, drawn = () => {} }) {
   const counts = element('p', undefined, { className: 'counts' });
   const list = element('ul', undefined, { className: 'rows' });
   const more = button('Show more', further, { className: 'step' });
@@ -19,10 +19,11 @@ function makeList(name, path, { row, told, step = 100, given = facts[name], most
 
   function take(answer) {
     shown = answer;
-    keepFocus(() => list.replaceChildren(...answer.rows.map(row)));
-    counts.textContent = told(answer);
+    const some = chosen(answer.rows);
+    keepFocus(() => list.replaceChildren(...some.map(row)));
+    counts.textContent = told(answer, some);
     more.hidden = answer.rows.length >= answer.total;
-    drawn(answer.rows, [...list.children]);
+    drawn(some, [...list.children]);
   }
 
   // True if there is something new.
@@ -49,7 +50,13 @@ function makeList(name, path, { row, told, step = 100, given = facts[name], most
   take(given);
   // The page comes with as many as it has room for. The others come when these are painted.
   if (given.rows.length < Math.min(given.total, most)) painted().then(refresh).catch(() => {});
-  return { refresh, total: () => shown.total, rows: () => shown.rows, elements: () => [...list.children] };
+  // Asks for every row that an answer can hold: what sorts or filters needs them.
+  async function all() {
+    most = 2000;
+    if (shown.rows.length < shown.total) await refresh();
+  }
+
+  return { refresh, all, again: () => take(shown), total: () => shown.total, rows: () => shown.rows, elements: () => [...list.children] };
 }
 
 const counted = (answer, one, many = `${one}s`) =>

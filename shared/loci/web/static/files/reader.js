@@ -1,6 +1,7 @@
 // Opens a file: the facts about it, and its passages in their order.
 const AT_ONCE = 40; // as the server sends them
 const BEFORE = 3;
+let fileButtons = () => []; // what a page lets people do with a file
 
 function versionsOf(file, shown, chosen) {
   const buttons = [...file.history].reverse().map((one) => {
@@ -40,7 +41,7 @@ function factsOf(file) {
     const older = file.found_version ? ` Searches find version ${file.found_version}.` : '';
     parts.push(note(`${words[file.status]} ${file.reason || ''}${older}`, `state ${file.status}`));
   }
-  parts.push(filled('p', [element('a', 'Download', { href: address(`files/${file.id}/content`), id: 'download' })]));
+  parts.push(filled('p', [element('a', 'Download', { href: address(`files/${file.id}/content`), id: 'download' }), ...fileButtons(file)], { className: 'acts' }));
   if (file.summary) parts.push(element('h3', `Summary${file.summary_by === 'rules' ? '' : ` by ${file.summary_by}`}`), element('p', file.summary, { dir: 'auto' }));
   if (file.sheet_names) parts.push(element('h3', 'Sheets'), chips('Sheets', file.sheet_names));
   if (file.remarks) parts.push(element('h3', 'Not read'), ...file.remarks.map((one) => element('p', one, { dir: 'auto' })));
