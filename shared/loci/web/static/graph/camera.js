@@ -9,9 +9,9 @@ function makeCamera(canvas, layout) {
   const isReading = () => document.body.classList.contains('reading');
   const side = () => (isReading() && innerWidth > 900 ? 446 : 0);
   const leftSide = () => (innerWidth > 900 ? 288 : 0);
-  // On a phone the search stands above the picture, and the panel below it.
+  // On a phone the search stands above the picture, and the panel below it; in front of the lower edge is the slider of days.
   const above = () => (innerWidth > 720 ? 0 : 180);
-  const below = () => (isReading() && innerWidth <= 720 ? 0.62 * innerHeight : 0);
+  const below = () => (isReading() && innerWidth <= 720 ? 0.62 * innerHeight : days.length > 1 ? 56 : 0);
   const middle = () => [(leftSide() + innerWidth - side()) / 2, (above() + innerHeight - below()) / 2];
   const toScreen = (x, y) => {
     const [midX, midY] = middle();

@@ -48,6 +48,14 @@ const shown = {
   missing: missing.length <= Math.max(40, documents.length / 2),
   gaps: true,
 };
-const isShown = (point) => shown.groups[groupOf(point)] && (isDocument(point) || shown.missing);
+
+// The days of the documents, and which points are there on the chosen day. What has no day is always there.
+const days = [...new Set(documents.map((one) => one.date).filter(Boolean))].sort();
+const isThere = new Uint8Array(count).fill(1);
+function goToDay(day) {
+  documents.forEach((one, point) => (isThere[point] = !day || !one.date || one.date <= day ? 1 : 0));
+  missing.forEach(([, by], at) => (isThere[documents.length + at] = by.some((point) => isThere[point]) ? 1 : 0));
+}
+const isShown = (point) => isThere[point] === 1 && shown.groups[groupOf(point)] && (isDocument(point) || shown.missing);
 
 const seen = { over: -1, chosen: -1 };

@@ -1,5 +1,5 @@
 // The names beside the points, as many as fit without overlap: the most linked points first.
-const LONGEST = 34;
+const LONGEST = innerWidth > 720 ? 34 : 22;
 const widths = new Map();
 
 function labelOf(point) {
@@ -10,7 +10,9 @@ function labelOf(point) {
 function makeLabels(context, camera, layout, sizeOf) {
   const HEIGHT = 15;
   const FEW = 300;
-  const HUBS = 8;
+  const HUBS = innerWidth > 720 ? 8 : 4;
+  const LEAST = 4;
+  const ROOM = 1280 * 720;
   const taken = [];
   const dots = [];
 
@@ -66,7 +68,10 @@ function makeLabels(context, camera, layout, sizeOf) {
       for (const point of near) if (taken.length < 40 && !focus.includes(point)) place(point, false);
       return;
     }
-    const most = Math.min(14 + 70 * camera.now.zoom * camera.now.zoom, 110);
+    // Fewer on a small window, and where many points are in sight.
+    const room = Math.min(1, (innerWidth * innerHeight) / ROOM);
+    const crowd = Math.min(1, Math.sqrt(FEW / Math.max(count, 1)) * Math.max(1, camera.now.zoom));
+    const most = Math.max(LEAST, Math.min(14 + 70 * camera.now.zoom * camera.now.zoom, 110) * room * crowd);
     for (const point of byDegree) {
       if (taken.length >= most) break;
       if (isShown(point) && (isDocument(point) || camera.now.zoom > 0.9)) place(point, false, taken.length < HUBS);

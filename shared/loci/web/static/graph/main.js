@@ -49,6 +49,7 @@ function redraw() {
 function show(point, isFar) {
   // If the group of the point is hidden, show it again, also in the legend.
   if (!shown.groups[groupOf(point)]) find('groups').children[groupOf(point)].querySelector('button').click();
+  if (!isThere[point]) time.toEnd();
   // Keep the focus in the panel if it is there.
   const next = find('detail').contains(document.activeElement) ? find('detail') : canvas;
   seen.chosen = point;
@@ -75,6 +76,7 @@ function remember(hash) {
 const panel = makePanel(show);
 const search = makeSearch(show);
 makeLegend(redraw);
+const time = makeTime(redraw);
 
 function pointAt(x, y) {
   let best = -1;

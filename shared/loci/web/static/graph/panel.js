@@ -58,7 +58,7 @@ function makePanel(show) {
       const text = element('article', picture.served ? 'Loading …' : '', { id: 'document-text', className: 'text', dir: 'auto', ariaLabel: 'Text' });
       const tags = one && filled('ul', one.tags.map((tag) => filled('li', [button(`#${tag}`, () => search(`#${tag}`), { className: 'chip' })])), { className: 'chips' });
       find('detail-title').textContent = nameOf(point);
-      find('detail-line').textContent = one ? [one.path, one.date].filter(Boolean).join(', ') : 'This document does not exist yet';
+      find('detail-line').textContent = one ? [one.path, one.date && `${one.date}${one.changed ? ' (last change)' : ''}`].filter(Boolean).join(', ') : 'This document does not exist yet';
       find('detail-body').replaceChildren(...[tags, linksOf(point), one && text].filter(Boolean));
       if (one) read(one, text);
       panel.hidden = false;
