@@ -109,12 +109,6 @@ def test_the_keyboard_alone_asks_opens_a_passage_and_comes_back(browser: Browser
     assert browser.run("return document.activeElement.className") == "where"
 
 
-def test_a_question_that_nothing_answers_says_why(browser: Browser, server: Serving) -> None:
-    browser.go(f"{server.url}/ui/search")
-    browser.type("#search", "zebra\n")
-    browser.until("document.getElementById('notes').innerText.includes('No file is about it')")
-
-
 def test_the_keyboard_opens_a_file_and_comes_back_to_it(page: Browser) -> None:
     page.run("[...document.querySelectorAll('#files a')].find((one) => one.innerText === 'timetable.txt').focus()")
     page.press("Enter")

@@ -13,6 +13,7 @@ from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.documents.tools.search_results import PASSAGE, render_results
+from loci.files.finder import NO_FILE
 from loci.files.search_query import FileScope, parsed
 from loci.files.tools.search_views import whole_answer
 from loci.graph.neighbourhood import DocumentLink
@@ -89,8 +90,10 @@ class SearchRoutes:
             (one.match or "none", one.score, _row("document", one.model_dump(mode="json"))) for one in view.results
         ]
         told = view.metadata
+        is_empty = not rows and self._app.documents.is_empty(owner)
         return rows, {
-            "reason": told.reason,
+            "reason": told.reason if is_empty else None,
+            "matters": False,
             "left_out": told.left_out or 0,
             "stages": [asdict(one) for one in told.stages or ()],
         }
@@ -107,7 +110,10 @@ class SearchRoutes:
             shown = {**view.model_dump(mode="json"), "score": best.score, "explain": asdict(best.why)}
             rows.append((file.match, best.score, _row("file", shown)))
         stages: list[Json] = [{**asdict(one), "note": one.note[:LONGEST_REASON]} for one in found.stages]
-        return rows, {"reason": found.reason, "left_out": 0, "stages": stages}
+        # That no file is about it, the page says itself.
+        is_told = found.status != "empty" or found.reason == NO_FILE or bool(found.unread)
+        reason = found.reason if is_told else None
+        return rows, {"reason": reason, "matters": found.status != "empty", "left_out": 0, "stages": stages}
 
     def _document(self, owner: Owner, request: Request) -> JsonObject:
         first = number_in(request, "from") or 0
@@ -135,7 +141,7 @@ def _row(kind: str, shown: JsonObject) -> JsonObject:
 
 
 def _failed(error: LociError) -> JsonObject:
-    return {"reason": str(error), "left_out": 0, "stages": []}
+    return {"reason": str(error), "matters": True, "left_out": 0, "stages": []}
 
 
 def _short(names: Iterable[str]) -> list[str]:

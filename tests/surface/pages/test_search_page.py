@@ -61,7 +61,9 @@ def test_a_question_that_nothing_answers_says_why(app: App, ann: Visitor) -> Non
     found = get(ann, "/results?q=zebra")
     assert found["results"] == []
     assert "The library is empty" in found["about"]["document"]["reason"]
-    assert "No file is about it" in found["about"]["file"]["reason"]
+    assert found["about"]["file"]["reason"] is None  # there are files, and the page says that nothing fits
+    app.files.add(ANN, "zebra.txt", b" ")
+    assert "zebra.txt could not be read" in get(ann, "/results?q=zebra")["about"]["file"]["reason"]
 
 
 def test_files_are_found_while_the_documents_cannot_be(app: App, ann: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:

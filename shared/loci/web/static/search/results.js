@@ -65,7 +65,7 @@ function makeResults() {
   function reasonsOf(one, place) {
     const told = ({ stage, ran, ms, note: said }) => (ran ? `${stage}: ${ms.toFixed(1)} ms, ${said}` : `${stage}: not run, ${said}`);
     const stages = found.about[one.kind].stages.map((stage) => element('li', told(stage), { dir: 'auto' }));
-    const score = `${LEVELS[one.match]}, with a score of ${Math.round(100 * one.score)} %. Its best passage among the ${one.kind}s:`;
+    const score = `It ${LEVELS[one.match]}, with a score of ${Math.round(100 * one.score)} %. Its best passage among the ${one.kind}s:`;
     return filled('div', [note(score), whyOf(one.explain, place), note(`How ${one.kind}s were searched:`), filled('ul', stages, { className: 'stages' })], { className: 'reasons' });
   }
 
@@ -117,7 +117,7 @@ function makeResults() {
 
   function notesOf() {
     const told = Object.values(found.about).flatMap((one) => [
-      one.reason && (found.results.some(isFit) ? !/^No \w+ /.test(one.reason) : true) && one.reason,
+      (one.matters || !found.results.some(isFit)) && one.reason,
       one.left_out > 0 && `There was no room for ${plural(one.left_out, 'more document')}`,
       ...one.stages.filter((stage) => stage.failed).map((stage) => `Searched without ${stage.stage}: ${stage.note}`),
     ]);
