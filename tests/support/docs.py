@@ -24,6 +24,7 @@ COMMANDS = (
     *("keys", "keys create", "keys list", "keys revoke"),
     *("clients", "clients list", "clients revoke"),
     *("runner", "runner install"),
+    *("service", "service install", "service uninstall", "service status"),
 )
 
 CONFIGURATION = """\

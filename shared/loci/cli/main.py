@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from loci.cli import capabilities, files, models, owners, tools
+from loci.cli import capabilities, files, models, owners, service, tools
 from loci.cli.add import add
 from loci.cli.approve import approve
 from loci.cli.call import EXAMPLES, call
@@ -64,6 +64,7 @@ cli.add_typer(keys, name="keys")
 cli.add_typer(clients, name="clients")
 cli.add_typer(owners.cli, name="owners")
 cli.add_typer(runner, name="runner")
+cli.add_typer(service.cli, name="service")
 
 
 def _print_version(wanted: bool) -> None:
