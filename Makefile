@@ -82,6 +82,10 @@ synth: $(VENV)/.dev ## write the CloudFormation templates; needs no AWS account 
 image: synth ## build an image as a deployment does, and ask it something; needs Docker (IMAGE=run_python)
 	$(BIN)/python -m tests.infra.built_image $(IMAGE) --assembly "$(or $(OUT),build/cdk)"
 
+site: build/zensical/.made ## build the site of the documentation into build/site/site; a link that leads nowhere fails it
+	rm -rf build/site && mkdir -p build/site && cp -r docs build/site/docs && mv build/site/docs/zensical.toml build/site/
+	build/zensical/bin/zensical build --strict -f build/site/zensical.toml
+
 costs: $(VENV)/.dev ## renew the tables of costs in infra/README.md
 	$(BIN)/python -m infra.cost_tables
 
@@ -157,9 +161,9 @@ $(VENV)/.%: requirements/%.lock pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@ && if [ $* = dev ]; then touch $(VENV)/.laptop; fi
 
-build/audit/.made: requirements/audit.lock | $(BIN)/python
-	$(BIN)/python -m venv build/audit
-	build/audit/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+build/%/.made: requirements/%.lock | $(BIN)/python
+	$(BIN)/python -m venv build/$*
+	build/$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 # Where there is no wall no code is run (docs/code.md): its packages are then not brought unasked.

@@ -29,6 +29,7 @@ LOCKS = {
     # What the container image of the function that runs TypeScript has.
     "deno.lock": ["functions/run_deno/requirements.in", *ON_LAMBDA, "--constraint", "requirements/dev.lock"],
     "audit.lock": ["--group", "audit", *EVERYWHERE],
+    "zensical.lock": ["--group", "zensical", *EVERYWHERE],
     # LocalStack binds older versions than ours, and Lambda's runtime has next to nothing: each has its environment.
     "localstack.lock": ["tests/servers/localstack/requirements.in", *ON_LAMBDA],
     "lambda-runtime.lock": ["tests/servers/localstack/lambda-runtime.in", *ON_LAMBDA],

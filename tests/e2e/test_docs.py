@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.docs import COMMANDS, DOCS, PAGES
+from tests.support.docs import COMMANDS, DOCS, PAGES, SITE
 from tests.support.docs_parts import PARTS, renewed
 from tests.support.each import each
 
 ROOT = DOCS.parent
+REPOSITORY = "https://github.com/loci-mcp/loci/blob/main/"
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -26,10 +27,20 @@ def test_a_part_made_from_data_is_up_to_date(name: str) -> None:
     assert (DOCS / name).read_text("utf-8") == renewed(DOCS / name)
 
 
-@each("page", [ROOT / "README.md", *DOCS.glob("*.md"), *(ROOT / ".github").glob("*.md")])
+@each("page", [ROOT / "README.md", *DOCS.glob("*.md"), *(ROOT / ".github").glob("*.md"), ROOT / "examples/README.md"])
 def test_every_link_leads_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
-        assert target.startswith("https://") or (page.parent / target).exists(), target
+    """On the site, what lies outside its folder is reached by its address in the repository."""
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        if target.startswith(REPOSITORY):
+            assert (ROOT / target.removeprefix(REPOSITORY)).exists(), target
+        else:
+            assert target.startswith("https://") or (page.parent / target).exists(), target
+            assert page.parent != DOCS or not target.startswith(".."), f"{target} is not on the site: {REPOSITORY}"
+
+
+def test_the_site_leads_to_every_page() -> None:
+    led = re.findall(r'"([\w-]+\.md)"', SITE.read_text("utf-8"))
+    assert sorted(led) == sorted(one.name for one in DOCS.glob("*.md"))
 
 
 def section(title: str) -> str:
@@ -63,24 +74,8 @@ def test_the_commands_of_the_installation_exist() -> None:
     assert {*re.findall(r"^\$ make ([a-z-]+)", page, re.MULTILINE)} <= {*targets}
 
 
-def test_the_installation_says_what_the_readme_says() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    for line in re.findall(r"^\$ (pip .*|loci .*|make .*)$", written("install.md"), re.MULTILINE):
-        assert line in readme, line
-    for entry in re.findall(r'`(\{"mcpServers".*\})`', written("install.md")):
-        assert entry in readme, entry
-
-
 def listed_tools() -> list[dict[str, Any]]:
     return json.loads((ROOT / "tests/surface/tools.json").read_text("utf-8"))
-
-
-def test_the_readme_has_every_tool_with_arguments_that_it_takes() -> None:
-    rows = re.findall(r"^\| `(\w+)\((.*?)\)` \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
-    takes = {one["name"]: {*one["inputSchema"]["properties"]} for one in listed_tools()}
-    assert sorted(name for name, _ in rows) == sorted(takes)
-    for name, arguments in rows:
-        assert {*re.findall(r"\w+", arguments)} <= takes[name], name
 
 
 def test_the_tools_that_the_concepts_name_exist() -> None:
