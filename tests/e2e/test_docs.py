@@ -67,7 +67,7 @@ def written(page: str) -> str:
 def test_the_commands_of_the_installation_exist() -> None:
     page = written("install.md")
     commands = re.findall(r"(?:^\$ |`)loci ([a-z]+(?: [a-z]+)?)", page, re.MULTILINE)
-    assert {"serve", "doctor", "runner install", "tools import", "tools add", "keys create"} <= {*commands}
+    assert {"serve", "doctor", "runner install", "service install", "keys create"} <= {*commands}
     known = {one for command in COMMANDS for one in (command, command.partition(" ")[0])}
     assert {one.partition(" ")[0] for one in commands} <= known
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
