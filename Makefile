@@ -73,6 +73,9 @@ test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium,
 		|| echo "Without Chromium these tests are skipped. Install it and its driver (Debian: chromium chromium-driver)"
 	$(PYTEST) -m "browser$(if $(SMOKES), and smoke)" -rs tests/browser
 
+pictures: $(VENV)/.dev ## take the pictures of the documentation anew, in a headless Chromium
+	PICTURES=docs/images $(PYTEST) tests/browser/test_pictures.py
+
 layers: $(VENV)/.dev ## build the Lambda layers (ARCH=arm64, MODEL=all-MiniLM-L6-v2)
 	$(BIN)/python -m layers.build $(if $(ARCH),--arch $(ARCH)) $(if $(MODEL),--model $(MODEL))
 
@@ -171,5 +174,5 @@ $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	if [ "$$(uname)" = Linux ]; then $(BIN)/loci runner install; fi
 	@touch $@
 
-.PHONY: help run setup test test-aws test-all check clients conformance bench format lock clean layers synth costs bootstrap deploy destroy smoke rollback
+.PHONY: site pictures help run setup test test-aws test-all check clients conformance bench format lock clean layers synth costs bootstrap deploy destroy smoke rollback
 .PHONY: attack attack-touched audit stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack image dist test-dist

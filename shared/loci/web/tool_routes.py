@@ -46,7 +46,9 @@ FOUND: Final = 20
 LOGIN_PATIENCE: Final = 30
 """Seconds in which a server's issuer must have said where a person logs in."""
 Patterns = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=MOST_PATTERNS)]
-PAGE: Final = PageKind("tools", ("/list", "/detail", "/form", "servers", "server", "learned", "main"))
+PAGE: Final = PageKind(
+    "tools", ("/list", "/detail", "/form", "/drawn", "/chart", "servers", "server", "learned", "main")
+)
 
 
 class ToolListRequest(BaseModel):

@@ -1,17 +1,19 @@
-// Bars by day: a figure that says its sum in words, tells the day under the pointer or the arrow keys, and has a table of
-// the same for who cannot see it. `series`: each with a name, the kind of its colour, and its values up to the day `until`.
-const DAY_MS = 86_400_000;
+// Bars by day or hour: a figure that says its sum in words, tells the bar under the pointer or the arrow keys, and has a table
+// of the same for who cannot see it. `series`: each with a name, the kind of its colour, and its values up to the day or hour
+// `until`.
+const BY_DAY = { ms: 86_400_000, name: 'day', told: (day) => `${MONTHS[day.getUTCMonth()]} ${day.getUTCDate()}` };
+const BY_HOUR = { ms: 3_600_000, name: 'hour', told: (hour) => `${String(hour.getHours()).padStart(2, '0')}:00` };
 const BAR = { step: 10, width: 7, height: 100, least: 2 };
 
-function makeChart({ title, until, series }) {
-  const days = series[0].values.map((_, at, all) => new Date(Date.parse(until) - (all.length - 1 - at) * DAY_MS));
+function makeChart({ title, until, series, by = BY_DAY }) {
+  const days = series[0].values.map((_, at, all) => new Date(Date.parse(until) - (all.length - 1 - at) * by.ms));
   const sums = days.map((_, at) => series.reduce((sum, one) => sum + one.values[at], 0));
   const most = Math.max(...sums);
   if (!most) return null;
-  const dayOf = (day) => `${MONTHS[day.getUTCMonth()]} ${day.getUTCDate()}`;
+  const dayOf = by.told;
   const valuesOf = (at) => series.map((one) => `${numeral(one.values[at])} ${one.name}`).join(', ');
   const total = (one) => one.values.reduce((sum, value) => sum + value, 0);
-  const whole = `${series.map((one) => `${numeral(total(one))} ${one.name}`).join(', ')} in ${days.length} days`;
+  const whole = `${series.map((one) => `${numeral(total(one))} ${one.name}`).join(', ')} in ${days.length} ${by.name}s`;
   const told = element('p', whole, { className: 'under' });
   const plot = element('div', undefined, { className: 'plot', tabIndex: 0 });
   let here = null;
@@ -41,7 +43,7 @@ function makeChart({ title, until, series }) {
   picture.append(...columns);
   plot.append(picture);
   plot.setAttribute('role', 'img');
-  plot.setAttribute('aria-label', `${title}: ${whole}. The arrow keys tell each day.`);
+  plot.setAttribute('aria-label', `${title}: ${whole}. The arrow keys tell each ${by.name}.`);
   plot.addEventListener('pointerleave', () => show(null));
   plot.addEventListener('blur', () => show(null));
   plot.addEventListener('keydown', (event) => {
@@ -52,8 +54,8 @@ function makeChart({ title, until, series }) {
     event.preventDefault();
   });
   const keys = series.map((one) => filled('span', [element('i', undefined, { className: one.kind }), one.name]));
-  const ends = filled('div', [element('span', dayOf(days[0])), element('span', `at most ${numeral(most)} a day`), element('span', dayOf(days.at(-1)))], { className: 'ends under' });
-  const head = filled('tr', ['Day', ...series.map((one) => one.name)].map((name) => element('th', name, { scope: 'col' })));
+  const ends = filled('div', [element('span', dayOf(days[0])), element('span', `at most ${numeral(most)} ${by.name === 'day' ? 'a day' : 'an hour'}`), element('span', dayOf(days.at(-1)))], { className: 'ends under' });
+  const head = filled('tr', [by === BY_DAY ? 'Day' : 'Hour', ...series.map((one) => one.name)].map((name) => element('th', name, { scope: 'col' })));
   const rows = days.map((day, at) => filled('tr', [element('th', dayOf(day), { scope: 'row' }), ...series.map((one) => element('td', numeral(one.values[at])))]));
   const table = filled('table', [element('caption', title), head, ...rows]);
   const caption = filled('figcaption', [element('b', title), ...keys]);

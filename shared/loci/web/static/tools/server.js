@@ -12,8 +12,11 @@ async function changeRules(server, change, question, yes) {
 
 function dayOf({ day }) {
   if (!day.calls) return [note('No calls in the last day.')];
-  const failed = day.failed ? `, ${numeral(day.failed)} failed` : '';
-  return [note(`${plural(day.calls, 'call')} in the last day${failed}; half took at most ${numeral(day.p50)} ms.`)];
+  const series = [
+    { name: 'worked', kind: 'good', values: day.worked_by_hour },
+    { name: 'failed', kind: 'bad', values: day.failed_by_hour },
+  ];
+  return [makeChart({ title: 'Calls', until: new Date().toISOString(), series, by: BY_HOUR }), note(`Half of them took at most ${numeral(day.p50)} ms.`)];
 }
 
 const RULES = {
