@@ -58,7 +58,7 @@ def test_the_version_is_printed(data: Path) -> None:
 
 
 def test_a_shell_completes_commands_and_options(data: Path) -> None:
-    for typed, word, completed in [("loci se", 1, ["search", "serve"]), ("loci serve --st", 2, ["--stdio"])]:
+    for typed, word, completed in [("loci se", 1, ["search", "serve", "service"]), ("loci serve --st", 2, ["--stdio"])]:
         environment = {"_LOCI_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(word)}
         ended = command(data, **environment)
         assert sorted(ended.stdout.split()) == completed

@@ -338,7 +338,7 @@ def test_the_secret_follows_no_redirect(browser: Browser) -> None:
 def test_the_way_back_leads_to_pages_of_loci_only(browser: Browser, to: str) -> None:
     begun = browser.begin(to)
     answer = browser.back(browser.answered(begun), begun.cookie)
-    assert 'content="0; url=graph"' in answer.body.decode()
+    assert 'content="0; url=home"' in answer.body.decode()
     assert answer.header("location") is None
 
 
