@@ -69,7 +69,7 @@ def test_a_capability_is_read_and_deleted_by_the_keyboard_once_that_is_meant(bro
     assert text_of(browser, "dialog :focus") == "Keep it"
     assert barriers(browser) == []
     browser.press("Escape")
-    assert browser.run("return document.querySelector('dialog')") is None
+    browser.until("!document.querySelector('dialog')")
     assert len(at.app.tools.capabilities.all(LOCAL)) == 1
     browser.press("Enter")
     browser.run("document.querySelector('dialog .gone').focus()")

@@ -84,9 +84,9 @@ def test_the_page_of_the_signed_link_before_and_after_the_answer(
     browser.until("document.querySelector('button[value=approve]')")
     shown = browser.run("return document.body.innerText")
     for one in (
-        '"v2"',
+        "v2",
         "Deploy a version to production",
-        "It changes something",
+        "writes",
         "Asked by somebody with the API key “",
     ):
         assert one in shown, one
