@@ -86,10 +86,13 @@ def ingest(
 def confirm_new(app: "App", locations: Sequence[LocalPath]) -> None:
     """Ask before folders with very many documents are ingested for the first time."""
     known = [one.path for one in app.documents.parts.folders.all(LOCAL)]
-    _confirm_many(locations, app.documents.parts.scan, lambda one: is_below(one.path, known))
+    if not all(is_below(one.path, known) for one in locations):
+        _confirm_many(locations, app.documents.parts.scan)
 
 
-def _confirm_many(locations: Sequence[LocalPath], scan: FolderScan, is_known: Callable[[LocalPath], bool]) -> None:
+def _confirm_many(
+    locations: Sequence[LocalPath], scan: FolderScan, is_known: Callable[[LocalPath], bool] = lambda _: False
+) -> None:
     """Ask if there are very many documents in these folders, and not all are known. Without a terminal, refuse."""
     files = {file for one in locations if one.is_folder for file in scan.contents(one.path).files}
     size = 0

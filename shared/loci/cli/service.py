@@ -43,7 +43,7 @@ class LoginItem:
 
     @property
     def is_own(self) -> bool:
-        """Whether Loci wrote the file."""
+        """True if Loci wrote the file."""
         with self.file.open("rb") as opened:
             return MARK.encode() in opened.readline()
 

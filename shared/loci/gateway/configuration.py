@@ -64,7 +64,7 @@ class ServerRules(BaseModel):
     """The operator's rules for a server: patterns of its tools, prompts and resources."""
 
     allow: list[str] = []
-    """What may be called; none: everything."""
+    """The patterns of what may be called; none: everything."""
     deny: list[str] = []
     approve: list[str] = []
     """The tools whose calls a person must approve."""

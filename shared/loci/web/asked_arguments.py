@@ -153,7 +153,7 @@ def folded(text: str, characters: int = MOST_SHOWN, lines: int = MOST_SHOWN_LINE
 
 
 def arguments_block(arguments: Mapping[str, Json], most: int) -> tuple[str, bool]:
-    """The arguments in HTML, of at most so many characters, and True if some are left out."""
+    """The arguments in HTML, with at most `most` characters of values, and True if some are left out."""
     table = _ArgumentTable(most)
     rows = [table.row(name, value) for name, value in arguments.items()]
     shown = _table(rows[:MOST_VALUES]) if rows else '<p class="note">It has none.</p>'

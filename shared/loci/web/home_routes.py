@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
 from starlette.routing import Route
@@ -23,6 +23,9 @@ from loci.mcp.threads import SEARCHES
 from loci.web.browser_auth import BrowserAuth, Visit, live
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.question_routes import QuestionRoutes
+
+if TYPE_CHECKING:
+    from loci.gateway.configuration import ConfiguredServer
 
 PAGE: Final = PageKind("home", ("/live", "/list", "/drawn", "/chart", "main"))
 SHOWN: Final = 5
@@ -63,10 +66,10 @@ class HomeRoutes:
         return shell_page(PAGE, visit, live(facts))
 
     def _contents(self, owner: Owner, _: Request) -> JsonObject:
-        """What is here, and what is wrong with it."""
+        """The numbers of what the owner has, and what has failed of it."""
         documents, files = self._app.documents.newest(owner), self._app.files.listed(owner, newest_first=True)
         servers, learned = self._app.tools.known(owner), self._app.tools.capabilities.all(owner)
-        failed = sorted(self._failures(owner, files), key=lambda one: str(one["at"]), reverse=True)
+        failed = sorted(self._failures(owner, servers, files), key=lambda one: str(one["at"]), reverse=True)
         return {
             "documents": len(documents),
             "passages": sum(one.chunks for one in documents),
@@ -91,10 +94,12 @@ class HomeRoutes:
             "changed": [[count[day] for day in days] for count in counts],
         }
 
-    def _failures(self, owner: Owner, files: Iterable[StoredFile]) -> Iterable[JsonObject]:
+    def _failures(
+        self, owner: Owner, servers: "Iterable[ConfiguredServer]", files: Iterable[StoredFile]
+    ) -> Iterable[JsonObject]:
         """The servers that do not answer, the files that could not be read, and the calls that failed in a day."""
-        for server in self._app.tools.known(owner):
-            if server.failure:
+        for server in servers:
+            if server.failure and not server.entry.disabled:
                 at = iso(server.failed_at or 0)
                 yield _failure(server.name, "does not answer", server.failure, at, "tools")
         for file in files:

@@ -57,30 +57,28 @@ class ToolListRequest(BaseModel):
     server: Annotated[str, Field(min_length=1, max_length=40)]
 
 
-class Accepted(ToolListRequest):
+class Decided(ToolListRequest):
+    """What only a person may decide about a server."""
+
+    value: Annotated[str, Field(max_length=200)] = ""
+    """The PIN of the person, where it is asked for."""
+
+
+class Accepted(Decided):
     """A change of a tool that a person accepts."""
 
     tool: Annotated[str, Field(min_length=1, max_length=300)]
     version: Annotated[str, Field(max_length=64)]
     """The version of the tool that the person saw."""
-    value: Annotated[str, Field(max_length=200)] = ""
-    """The PIN of the person, where it is asked for."""
 
 
-class RulesRequest(ToolListRequest):
+class RulesRequest(Decided):
     """Rules for a server that a person sets."""
 
     allow: Patterns
     deny: Patterns
     approve: Patterns
     disabled: bool
-    value: Annotated[str, Field(max_length=200)] = ""
-
-
-class LoginStart(ToolListRequest):
-    """A person's wish to log in to a server."""
-
-    value: Annotated[str, Field(max_length=200)] = ""
 
 
 class ToolRoutes:
@@ -109,7 +107,7 @@ class ToolRoutes:
             ),
             Route("/ui/tools/accept", visitors.change(Accepted, self._accept, "ui_accept", THREADS), methods=["POST"]),
             Route("/ui/tools/rules", visitors.change(RulesRequest, self._rule, "ui_rules", THREADS), methods=["POST"]),
-            Route("/ui/tools/login", visitors.change(LoginStart, self._log_in, "ui_login", UPSTREAM), methods=["POST"]),
+            Route("/ui/tools/login", visitors.change(Decided, self._log_in, "ui_login", UPSTREAM), methods=["POST"]),
             Route("/ui/tools/learned/{id}", visitors.facts(self._capability, "ui_capability"), methods=["GET"]),
             Route(
                 "/ui/tools/learned/{id}/delete",
@@ -186,8 +184,11 @@ class ToolRoutes:
         """The tools that an agent finds with these words."""
         query = request.query_params.get("q", "").strip()[:LONGEST_FAILURE]
         found = self._app.tools.search(owner, query, limit=FOUND).tools if query else ()
-        seen, gateway = self._app.tools.overview(owner), self._app.tools.gateway
-        return {"tools": [_row(seen, gateway.described(owner, one.tool.id)) for one in found]}
+        seen = self._app.tools.overview(owner)
+        tools: dict[str, AnyTool] = {
+            tool.id: tool for some in (seen.own, *(one.tools for one in seen.servers)) for tool in some
+        }
+        return {"tools": [_row(seen, tools[one.tool.id]) for one in found if one.tool.id in tools]}
 
     def _check_person(self, visit: Visit, pin: str) -> None:
         """Refuse a visitor who has not proved to be a person."""
@@ -203,7 +204,7 @@ class ToolRoutes:
         rules = ServerRules.model_validate(sent.model_dump(include={*ServerRules.model_fields}))
         return {"server": self._app.tools.rule(visit.caller.owner, sent.server, rules).name}
 
-    def _log_in(self, visit: Visit, sent: LoginStart) -> JsonObject:
+    def _log_in(self, visit: Visit, sent: Decided) -> JsonObject:
         """Begin a login to a server, and say where the person goes on. The answer comes to a port of this machine."""
         from loci.gateway.login_callback import LoginCallback, login_address
         from loci.gateway.ports import Consent
@@ -276,10 +277,12 @@ def _server(seen: "Overview", server: "ConfiguredServer", calls: "Sequence[Logge
 def _day(server: str, calls: "Sequence[LoggedCall]") -> JsonObject:
     """The calls of a server's tools in the last day, by the hours before now, as far as the log goes back."""
     now = time.time()
-    of_it = [one for one in calls if one.tool.startswith(f"{server}:") and now - one.at < DAY]
+    of_it = [one for one in calls if one.server == server and now - one.at < DAY]
     worked, failed = [0] * HOURS, [0] * HOURS
     for one in of_it:
-        (worked if one.outcome == "ok" else failed)[HOURS - 1 - max(0, int((now - one.at) / 3600))] += 1
+        hour = HOURS - 1 - max(0, int((now - one.at) / 3600))
+        worked[hour] += one.outcome == "ok"
+        failed[hour] += one.is_failed
     return {
         "calls": len(of_it),
         "failed": sum(failed),

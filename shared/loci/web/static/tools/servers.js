@@ -71,8 +71,7 @@ function callRow(one) {
 async function accept(one) {
   const [server, ...rest] = one.id.split(':');
   const send = (value) => ask('tools/accept', {}, { server, tool: rest.join(':'), version: one.says.change.version, value });
-  const pin = facts.asksPin ? { field: 'Your PIN', type: 'password' } : {};
-  if (!(await confirmed({ question: `Accept this change of ${one.id}?`, yes: 'Accept it', no: 'Not now', ...pin, send }))) return;
+  if (!(await confirmed({ question: `Accept this change of ${one.id}?`, yes: 'Accept it', no: 'Not now', ...pinned(), send }))) return;
   await Promise.all([servers.refresh(), detail.refresh()]);
   say('Accepted');
 }
