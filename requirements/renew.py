@@ -15,6 +15,7 @@ LOCKS = {
         *("--group", "build", "--group", "dev", "--group", "infra", *EVERYWHERE),
         *("--constraint", "requirements/laptop.lock"),
     ],
+    "uv.lock": ["--group", "uv", *EVERYWHERE, "--constraint", "requirements/dev.lock"],
     # What code in the Python runner may import, on every platform: in an environment of its own.
     "runner.lock": ["--group", "runner", *EVERYWHERE, "--constraint", "requirements/laptop.lock"],
     # What lies in the functions' layer.
