@@ -58,9 +58,9 @@ def test_the_servers_of_claude_code_s_projects_are_imported_and_places_without_a
     (home / ".claude.json").write_text(json.dumps({"numStartups": 3, "projects": projects}))
     variables = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "none"), "CLAUDE_CONFIG_DIR": str(home)}
     imported = loci(tmp_path / "data", "tools", "import", "--json", **variables)
-    servers = json.loads(imported.stdout)["servers"]
-    assert [one["name"] for one in servers] == ["shop", "enabled", "notes"]
-    assert len(servers[0]["tools"]) == 7
+    told = json.loads(imported.stdout)
+    assert [(one["name"], len(one["tools"])) for one in told["servers"]] == [("shop", 7)]
+    assert [one["name"] for one in told["failed"]] == ["enabled", "notes"]  # the program `true` ends at once
     assert f"No servers in {home / '.cursor' / 'mcp.json'} (there is no such file)" in imported.stderr
     assert ".claude.json" not in imported.stderr
 
@@ -118,9 +118,14 @@ def test_tools_for_programs_are_named_as_a_search_names_them(tmp_path: Path) -> 
 def test_a_server_is_added_tested_and_removed(tmp_path: Path) -> None:
     data = tmp_path / "data"
     dead = {"command": sys.executable, "args": ["-c", "raise SystemExit('no licence')"]}
-    added = loci(data, "tools", "import", clients_file(tmp_path, dead=dead))
-    assert added.returncode == 1
-    assert "no licence" in added.stdout
+    file = clients_file(tmp_path, dead=dead, shop=ENTRY)
+    added = loci(data, "tools", "import", file)
+    assert (added.returncode, added.stdout.startswith("shop  "), "dead" in added.stdout) == (1, True, False)
+    assert all(one in added.stderr for one in (f"dead, from {file}", "no licence", "give --anyway")), added.stderr
+    assert [one["name"] for one in json.loads(loci(data, "tools", "list", "--json").stdout)["servers"]] == ["shop"]
+    assert loci(data, "tools", "remove", "shop").returncode == 0
+    added = loci(data, "tools", "import", "--anyway", clients_file(tmp_path, dead=dead))
+    assert (added.returncode, "no licence" in added.stdout) == (1, True)
     assert loci(data, "tools", "test").returncode == 1
     assert loci(data, "tools", "remove", "dead").stdout == "Removed dead.\n"
     assert "no tool servers" in loci(data, "tools", "list").stdout

@@ -2,8 +2,6 @@
 
 import json
 import sys
-import time
-from collections import Counter
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +9,7 @@ import typer
 
 from loci.cli.credentials import prove_person
 from loci.cli.destination import OwnersTools, for_owner
-from loci.cli.terminal import JsonOption, owner_name, printable, value
+from loci.cli.terminal import JsonOption, error_view, owner_name, printable, value
 from loci.core.diagnosis import counted
 from loci.core.errors import LociError, Refused
 from loci.core.json import iso
@@ -20,9 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from loci.gateway.configuration import ConfiguredServer
-    from loci.gateway.logins import LoginState
-
-SHOWN_TOOLS = 8
 
 cli = typer.Typer(
     help="Add, import, list, test and remove tool servers, accept their changes, and look up the calls of their tools."
@@ -47,6 +42,7 @@ IssuerOption = Annotated[
 MachineOption = Annotated[
     str | None, value("For OAuth client credentials: the client's id. Loci asks for its secret.", "--client-id", "ID")
 ]
+AnywayOption = Annotated[bool, typer.Option("--anyway", help="Add it also if its program does not start.")]
 
 
 @cli.command()
@@ -165,6 +161,7 @@ def add(
     client_id: MachineOption = None,
     scope: ScopeOption = None,
     issuer: IssuerOption = None,
+    anyway: AnywayOption = False,
     *,
     opened: OwnersTools,
     as_json: JsonOption = False,
@@ -200,14 +197,7 @@ def add(
     if env or "command" in entry:
         entry["env"] = dict(_pair(one, "=", "--env") for one in env or [])
     entry |= _client_credentials(client_id, scope, issuer)
-    from loci.gateway.ports import ProgramFailed  # `--help` does not need it
-
-    try:
-        added = opened.tools.add(opened.owner, name, entry, trust_views=trust_views, must_start=True)
-    except ProgramFailed as error:
-        opened.tools.close()
-        raise Refused(f"Nothing was changed. {error.what}", error.resolution, code=error.code) from None
-    _close_and_show(opened, [added], as_json=as_json)
+    _close_and_show(opened, [_add(opened, name, entry, trust_views=trust_views, anyway=anyway)], as_json=as_json)
 
 
 @cli.command(name="import")
@@ -219,36 +209,59 @@ def import_servers(
             metavar="[FILE]...", help="Files with mcpServers. Default: the files of the clients on this machine."
         ),
     ] = None,
+    anyway: AnywayOption = False,
     *,
     opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
     """Import the servers of other clients: Claude, Cursor, VS Code, Windsurf. Servers that Loci already has stay.
 
-    With --stack, only servers with an https address can be imported.
+    Loci asks each for its tools. A server whose program does not start is not added; the exit code is 1 then. With
+    --stack, only servers with an https address can be imported.
     """
-    from loci.cli.client_files import found_servers  # slow to load, and `--help` does not need it
+    # Slow to load, and `--help` does not need them.
+    from loci.cli.client_files import found_servers
+    from loci.gateway.ports import ProgramFailed
 
     known = {one.name for one in opened.tools.servers(opened.owner)}
-    added: list[str] = []
+    added: list[ConfiguredServer] = []
+    failed: list[tuple[str, LociError]] = []
     found, nowhere = found_servers(files)
     for name, entry, source in found:
         if name in known:
             typer.echo(printable(f"{name}: kept as it is ({source} has it too)"), err=True)
             continue
         try:
-            opened.tools.add(opened.owner, name, entry)
+            added.append(_add(opened, name, entry, anyway=anyway))
         except LociError as error:
             typer.echo(printable(f"{name}, from {source}: {error}"), err=True)
+            failed.append((name, error))
             continue
         known.add(name)
-        added.append(name)
     for place in nowhere:
         typer.echo(printable(f"No servers in {place}"), err=True)
-    if not added:
-        typer.echo(json.dumps({"servers": []}) if as_json else "There is nothing new to import.")
-        return
-    _refresh_and_show(opened, added, as_json=as_json)
+    if not (added or failed or as_json):
+        typer.echo("There is nothing new to import.")
+    is_missing = any(isinstance(error, ProgramFailed) for _, error in failed)
+    told = [{"name": name, **error_view(error)} for name, error in failed]
+    _close_and_show(opened, added, as_json=as_json, is_complete=not is_missing, failed=told)
+
+
+def _add(
+    opened: OwnersTools, name: str, entry: object, *, trust_views: bool = False, anyway: bool
+) -> "ConfiguredServer":
+    """Add the server, and ask it for its tools.
+
+    Raises `ProgramFailed`, and changes nothing, if its program does not start. `anyway`: it is added all the same.
+    """
+    from loci.gateway.ports import ProgramFailed  # `--help` does not need it
+
+    try:
+        added = opened.tools.add(opened.owner, name, entry, trust_views=trust_views, must_start=not anyway)
+    except ProgramFailed as error:
+        advice = f"{error.resolution}. To add it all the same, give --anyway"
+        raise ProgramFailed(f"Nothing was changed. {error.what}", advice) from None
+    return _refresh(opened, name) if anyway else added
 
 
 @cli.command(name="list")
@@ -351,21 +364,30 @@ def _refresh_and_show(opened: OwnersTools, names: list[str], *, as_json: bool) -
     _close_and_show(opened, [_refresh(opened, name) for name in names], as_json=as_json)
 
 
-def _close_and_show(opened: OwnersTools, found: "Sequence[ConfiguredServer]", *, as_json: bool) -> None:
+def _close_and_show(
+    opened: OwnersTools,
+    found: "Sequence[ConfiguredServer]",
+    *,
+    as_json: bool,
+    is_complete: bool = True,
+    **more: object,
+) -> None:
     opened.tools.close()
-    _show(opened, found, as_json=as_json)
-    if any(one.failure for one in found):
+    _show(opened, found, as_json=as_json, **more)
+    if not is_complete or any(one.failure for one in found):
         raise typer.Exit(1)
 
 
-def _show(opened: OwnersTools, servers: "Sequence[ConfiguredServer]", *, as_json: bool) -> None:
+def _show(opened: OwnersTools, servers: "Sequence[ConfiguredServer]", *, as_json: bool, **more: object) -> None:
+    from loci.cli.server_views import text, view  # slow to load, and `--help` does not need them
+
     logins = opened.tools.logins(opened.owner)
     if as_json:
-        typer.echo(json.dumps({"servers": [_view(opened, one, logins.get(one.name)) for one in servers]}))
+        typer.echo(json.dumps({"servers": [view(opened, one, logins.get(one.name)) for one in servers], **more}))
         return
     warnings = opened.tools.parts.gateway.warnings(opened.tools.known(opened.owner))
     for one in servers:
-        typer.echo(_lines(one, logins.get(one.name), warnings))
+        typer.echo(text(one, logins.get(one.name), warnings))
 
 
 def _refresh(opened: OwnersTools, name: str) -> "ConfiguredServer":
@@ -381,57 +403,6 @@ def _pair(text: str, sign: str, option: str) -> tuple[str, str]:
     if not found or not name.strip():
         raise Refused(f"{option} {text.partition(sign)[0]!r} has no {sign!r}", f"Write it as NAME{sign}VALUE")
     return name.strip(), value.strip()
-
-
-def _lines(server: "ConfiguredServer", login: "LoginState | None", warnings: "Mapping[str, str]") -> str:
-    from loci.gateway.configuration import shown_entry
-
-    names = ", ".join(one.name for one in server.tools[:SHOWN_TOOLS])
-    more = ", …" if len(server.tools) > SHOWN_TOOLS else ""
-    known = "not asked yet" if server.is_new else f"{counted(len(server.tools), 'tool')}: {names}{more}"
-    known = "turned off" if server.entry.disabled else server.failure or known
-    lines = [f"{server.name}  {shown_entry(server.entry)}", f"  {known}"]
-    kinds = Counter(one.kind for one in server.offers)
-    if kinds and not server.entry.tools_only:
-        lines.append(f"  {', '.join(counted(count, kind) for kind, count in kinds.items())}")
-    lines += ["  Its views are passed on"] if server.entry.trust_views else []
-    lines += [f"  Nobody can call {one.name}: its server describes it wrongly ({one.fault})" for one in server.unfit]
-    if login is not None and login.is_for(server.entry.url):
-        lines.append(f"  {login.describe(server.name, time.time())}")
-    told = [f"  Take care of {one.name}: {warnings[one.id]}" for one in server.tools if one.id in warnings]
-    lines += [*told[:SHOWN_TOOLS], *([f"  … and of {len(told) - SHOWN_TOOLS} more"] if told[SHOWN_TOOLS:] else [])]
-    if any(one.seen for one in server.tools):
-        lines.append(f"  See what has changed, and accept it: loci tools accept {server.name}")
-    return "\n".join(map(printable, lines))
-
-
-def _view(opened: OwnersTools, server: "ConfiguredServer", login: "LoginState | None") -> dict[str, object]:
-    from loci.gateway.configuration import shown_entry
-    from loci.gateway.tool_list import listed_time
-    from loci.search.language_stage import remark
-
-    gateway, known = opened.tools.parts.gateway, opened.tools.known(opened.owner)
-    names, warnings = gateway.names(known, [one.id for one in server.tools]), gateway.warnings(known)
-    to_approve = {id for id, one in gateway.policies(known, with_own=False).items() if one.approval}
-    return {
-        "name": server.name,
-        "server": shown_entry(server.entry),
-        "tools": [
-            {
-                "name": one.id,
-                "tool_id": names[one.id],
-                "description": remark(one.description) or "",
-                **({"needs_approval": True} if one.id in to_approve else {}),
-                **({"warning": warnings[one.id]} if one.id in warnings else {}),
-            }
-            for one in server.tools
-        ],
-        "unfit": [{"name": one.id, "fault": one.fault} for one in server.unfit],
-        "offers": dict(Counter(one.kind for one in server.offers)),
-        "listed": listed_time(server),
-        "failure": server.failure,
-        "login": login.facts(time.time()) if login is not None and login.is_for(server.entry.url) else None,
-    }
 
 
 @cli.command()
