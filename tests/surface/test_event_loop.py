@@ -19,8 +19,8 @@ from loci.core.identity import LOCAL_CALLER, SYSTEM, Owner
 from loci.core.settings import load_settings
 from loci.documents.api import Documents
 from loci.mcp.http.application import asgi
-from loci.mcp.http.endpoint import ENDED_SESSION, SESSION_SECONDS, Sessions
 from loci.mcp.http.refusal import Refusal
+from loci.mcp.http.sessions import ENDED_SESSION, SESSION_SECONDS, Sessions
 from tests.attack.doors import LambdaDoor, lambda_doors
 from tests.attack.wire import begun, legacy, rpc
 from tests.support.with_parts import with_parts

@@ -27,12 +27,10 @@ from loci.core.errors import LociError
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, bytes_in, content_of, media_in, without_media
 from loci.core.scopes import READS, scope_of
+from loci.mcp.head import EMPTY, cut_text, head
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import BUDGET, LociTool
 
-# A string under one of these cannot be cut without becoming invalid.
-UNCUTTABLE = frozenset({"enum", "const", "pattern", "format", "minLength"})
-ELLIPSIS = "…"
 KNOWS_STRUCTURE = "2025-06-18"
 """The first revision of the protocol with structured content."""
 UNSAID = "2025-03-26"
@@ -44,19 +42,8 @@ LARGEST_BLOCK = 1 << 20
 LARGEST_BLOCKS = 3 << 20
 """Bytes of all of them together: an answer of a Lambda function has 6 MB at most."""
 MEDIA_TYPE = re.compile(r"[a-z]+/[A-Za-z0-9.+-]{1,80}")
-Schema = Mapping[str, Any]
-EMPTY: Schema = {}
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 ToolAnswer = CallToolResult | InputRequiredResult
-KINDS: dict[str, type | tuple[type, ...]] = {
-    "null": type(None),
-    "boolean": bool,
-    "integer": int,
-    "number": (int, float),
-    "string": str,
-    "array": list,
-    "object": dict,
-}
 
 
 class StoredResult(Protocol):
@@ -197,7 +184,7 @@ async def answer_within_budget(
         return await on_thread(with_light_blocks, call, result, results) if others else result
     line, kept = await on_thread(_keep, call, plain, results)
     if tool.sdk_tool.output_schema is None or not isinstance(structured, dict):
-        shown = _cut(plain, tool.budget)
+        shown = cut_text(plain, tool.budget)
     else:
         value = cast("dict[str, Any]", structured)
         kept = head(value, tool.sdk_tool.output_schema, tool.budget) | kept
@@ -324,7 +311,7 @@ def _shortened(text: str, room: int) -> str:
         shown = as_text(head(json.loads(text), EMPTY, room)) if text.lstrip()[:1] in ("{", "[") else ""
     except (ValueError, RecursionError):
         shown = ""
-    return shown if len(shown) > len("[]") else _cut(text, room)
+    return shown if len(shown) > len("[]") else cut_text(text, room)
 
 
 def with_light_blocks(call: BudgetedCall, result: CallToolResult, results: ResultStore) -> CallToolResult:
@@ -395,7 +382,7 @@ def _about(arguments: Mapping[str, Any]) -> str:
     """The call in a few words: what is looked for, else its arguments."""
     said = arguments.get("query") or ", ".join(f"{name}={as_text(value)}" for name, value in arguments.items())
     plain = " ".join(str(said)[:LONGEST_ABOUT].encode("utf-8", "replace").decode().split())
-    return _cut(plain, LONGEST_ABOUT)
+    return cut_text(plain, LONGEST_ABOUT)
 
 
 def _bare(tool: LociTool, structured: Any) -> Any:
@@ -405,109 +392,3 @@ def _bare(tool: LociTool, structured: Any) -> Any:
 
 def _length(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
-
-
-def head(value: Any, schema: Schema, room: int) -> Any:
-    """Cut the value to a size in JSON, from the front on. It gets larger only if the schema needs more."""
-    return _Head(schema).of(value, schema, room)
-
-
-class _Head:
-    """Walks a value with its schema, in the order of the document, spending bytes of JSON."""
-
-    def __init__(self, root: Schema) -> None:
-        self._root = root
-        self._floors: dict[int, int] = {}
-
-    def of(self, value: Any, schema: Schema, room: int) -> Any:
-        if _size(value) <= room:
-            return value
-        schema = self._plain(schema, value)
-        match value:
-            case str():
-                return value if UNCUTTABLE & schema.keys() else _cut(value, room)
-            case list():
-                return self._of_list(cast("list[Any]", value), schema, room)
-            case dict():
-                return self._of_object(cast("dict[str, Any]", value), schema, room)
-            case _:
-                return value
-
-    def _of_list(self, items: Sequence[Any], schema: Schema, room: int) -> list[Any]:
-        """The first items that fit. If not even one fits, the head of the first."""
-        below: Schema = schema.get("items", {})
-        fewest: int = schema.get("minItems", 0)
-        kept: list[Any] = []
-        left = room - 2
-        for item in items:
-            least = _size(item) if kept else self._floor(item, below)
-            if least + 1 > left and len(kept) >= fewest:
-                break
-            kept.append(self.of(item, below, max(left - 1, 0)))
-            left -= _size(kept[-1]) + 1
-        return kept
-
-    def _of_object(self, value: dict[str, Any], schema: Schema, room: int) -> dict[str, Any]:
-        """All declared fields, each in the room that the smallest forms of the others leave; of a map the first."""
-        fields: Schema = schema.get("properties", {})
-        other = schema.get("additionalProperties")
-        below = cast("Schema", other) if isinstance(other, dict) else EMPTY
-        floors = {name: _size(name) + 2 + self._floor(part, fields.get(name, below)) for name, part in value.items()}
-        left = room - 2 - sum(floor for name, floor in floors.items() if name in fields)
-        kept: dict[str, Any] = {}
-        for name, part in value.items():
-            overhead = _size(name) + 2
-            if name not in fields:
-                if floors[name] > left:
-                    continue
-                left -= floors[name]
-            kept[name] = self.of(part, fields.get(name, below), max(left, 0) + floors[name] - overhead)
-            left -= _size(kept[name]) + overhead - floors[name]
-        return kept
-
-    def _floor(self, value: Any, schema: Schema) -> int:
-        """The size of the smallest form. Each value is measured once: they nest."""
-        if id(value) not in self._floors:
-            self._floors[id(value)] = _size(self.of(value, schema, 0))
-        return self._floors[id(value)]
-
-    def _plain(self, schema: Schema, value: Any) -> Schema:
-        """Follow references, and pick the alternative that fits the value."""
-        while True:
-            match schema:
-                case {"$ref": str(ref)}:
-                    schema = self._root["$defs"][ref.rpartition("/")[2]]
-                case {"anyOf": [*options]} | {"oneOf": [*options]}:
-                    schema = next((one for one in options if self._holds(one, value)), EMPTY)
-                case _:
-                    return schema
-
-    def _holds(self, schema: Schema, value: Any) -> bool:
-        """True if the value fits this alternative, judged by its type, its fields and its constants."""
-        if "$ref" in schema:
-            return self._holds(self._root["$defs"][schema["$ref"].rpartition("/")[2]], value)
-        if "const" in schema or "enum" in schema:
-            return value in schema.get("enum", [schema.get("const")])
-        if not isinstance(value, KINDS.get(schema.get("type", ""), object)):
-            return False
-        if not isinstance(value, dict):
-            return True
-        fields: Schema = schema.get("properties", {})
-        telling = {name: one for name, one in fields.items() if "const" in one or "enum" in one}
-        parts = cast("dict[str, Any]", value)
-        return parts.keys() >= set(schema.get("required", ())) and all(
-            self._holds(one, parts[name]) for name, one in telling.items() if name in parts
-        )
-
-
-def _size(value: Any) -> int:
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
-
-
-def _cut(text: str, room: int) -> str:
-    """Cut the text so that its JSON form fits."""
-    low, high = 0, min(len(text), max(room, 0))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if _size(text[:middle]) <= room - len(ELLIPSIS.encode()) else (low, middle - 1)
-    return text if low == len(text) else text[:low] + ELLIPSIS

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from loci.mcp.answers import head
+from loci.mcp.head import head
 
 
 class Done(BaseModel):

@@ -19,8 +19,9 @@ from loci.core.identity import SYSTEM
 from loci.core.lazy import Lazy
 from loci.core.version import version
 from loci.mcp.http.address import METADATA, asked_scopes, is_open, public_base
-from loci.mcp.http.endpoint import Gatekeeper, RequestsUnderWay, Transport
+from loci.mcp.http.endpoint import Gatekeeper, Transport
 from loci.mcp.http.refusal import error_answer
+from loci.mcp.http.sessions import RequestsUnderWay
 from loci.mcp.module import tool_families
 from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import SURFACES, Surface

@@ -7,13 +7,12 @@ one's own two answers stay open and tell of changed lists: to a GET of a session
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import anyio
 import mcp_types
 from mcp.server.streamable_http import REQUEST_CANCELLED
 from mcp.shared.inbound import unsupported_protocol_version_rejection
@@ -23,65 +22,18 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from loci.core.errors import AS_A_FILE, CallsUsedUp, LociError
-from loci.core.identity import SYSTEM, Caller
-from loci.core.ids import content_id, random_id
-from loci.core.json import JsonObject
-from loci.core.signing import Keyring
-from loci.core.stores import RecordStore
+from loci.core.identity import Caller
+from loci.core.ids import content_id
 from loci.mcp.caller import PAGES_KEY, SCOPE_KEY
 from loci.mcp.http.address import Addresses, check_single
 from loci.mcp.http.body import Batch, Body, parse_body, read_body
 from loci.mcp.http.open_answers import EVENTS, ListChanges, closed, do_until, tell_changes, while_allowed
 from loci.mcp.http.refusal import JSON_TYPE, SESSION, Refusal, closing, respond
+from loci.mcp.http.sessions import RequestsUnderWay, Sessions
 from loci.mcp.threads import UPSTREAM, on_thread, on_thread_of
 
 if TYPE_CHECKING:
     from loci.app import App
-
-ENDED_SESSION: Final = "ended_session"
-SESSION_SECONDS: Final = 30 * 24 * 3600.0
-
-
-class Sessions:
-    """Begins, checks and ends sessions.
-
-    An id is a sealed token, so any instance can check it. It says if the client can show pages: later requests do not.
-    A session ends after 30 days, or when its client ends it; neither a pause nor a deploy ends it. Only ids that a
-    client ended are stored, until their 30 days are over.
-    """
-
-    def __init__(self, keyring: Keyring, records: RecordStore, clock: Callable[[], float]) -> None:
-        self._seal = keyring.seal("session")
-        self._records = records
-        self._clock = clock
-
-    def begin(self, caller: Caller, *, shows_pages: bool = False) -> str:
-        """A new id, which is good for this caller only."""
-        claims: JsonObject = {"n": random_id(), "o": caller.owner.key, "e": self._clock() + SESSION_SECONDS}
-        return self._seal.close(claims | {"p": True} if shows_pages else claims)
-
-    def check(self, id: str, caller: Caller) -> bool:
-        """Refuse an id that is forged, foreign, too old or ended. True if its client can show pages."""
-        self._opened(id, caller)
-        return (self._seal.open(id) or {}).get("p") is True
-
-    def end(self, id: str, caller: Caller) -> None:
-        """Make the id useless to everybody."""
-        name, ends = self._opened(id, caller)
-        self._records.put(SYSTEM, ENDED_SESSION, name, {}, expires_at=ends)
-
-    def _opened(self, id: str, caller: Caller) -> tuple[str, float]:
-        """The session's name, and when it ends by itself."""
-        match self._seal.open(id):
-            case {"n": str(name), "o": str(owner), "e": float() | int() as ends} if (
-                owner == caller.owner.key and ends > self._clock()
-            ):
-                if self._records.get(SYSTEM, ENDED_SESSION, name) is None:
-                    return name, float(ends)
-            case _:
-                pass
-        raise Refusal(404, "Session not found: send initialize to begin a new one")
-
 
 # The revisions whose clients may send several messages at once.
 BATCHED = (None, "2024-11-05", "2025-03-26")
@@ -94,39 +46,6 @@ LARGEST_ANSWER = 2_500_000
 LISTEN: Final = "subscriptions/listen"
 Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
 Form = Literal["stream", "json"]
-
-
-class RequestsUnderWay:
-    """The requests of sessions that this process answers now: a later message of the session may cancel one.
-
-    Ids of requests are easy to guess, and many clients count from the same number. So a request is known by its
-    session, too, whose id nobody can guess and only its owner may use. A request without a session cannot be cancelled
-    by a message. Only the thread of the event loop uses this.
-    """
-
-    def __init__(self) -> None:
-        self._names: dict[anyio.CancelScope, tuple[str, str | int]] = {}
-
-    @contextmanager
-    def cancellable(self, session: str | None, message: Mapping[str, Any]) -> Generator[anyio.CancelScope]:
-        """A scope to answer the message in. It ends early if the session cancels the request."""
-        with anyio.CancelScope() as scope:
-            if session is not None and "method" in message and "id" in message:
-                self._names[scope] = session, message["id"]
-            try:
-                yield scope
-            finally:
-                self._names.pop(scope, None)
-
-    def hear(self, session: str | None, message: Mapping[str, Any]) -> None:
-        """Cancel the request that the message names, if it is a message that cancels one of its session."""
-        match message:
-            case {"method": "notifications/cancelled", "params": {"requestId": str() | int() as id}}:
-                for scope, name in self._names.items():
-                    if name == (session, id):
-                        scope.cancel()
-            case _:
-                pass
 
 
 @dataclass(frozen=True, slots=True)
