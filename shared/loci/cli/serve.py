@@ -26,6 +26,8 @@ from loci.core.identity import LOCAL
 from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from loci.cli.background import BackgroundThread
 
 PATIENCE = 1.6
@@ -72,7 +74,8 @@ def serve(
     if stdio or (host is None and port is None and _started_by_a_client()):
         _serve_stdio(settings, only)
     elif only is None:
-        _serve_http(settings, example=example, first_key=first_key, install_runner=install_runner)
+        with _until_interrupted():
+            _serve_http(settings, example=example, first_key=first_key, install_runner=install_runner)
     else:
         raise Refused("Over HTTP, --only has no effect", f"Connect to the endpoint /mcp/{only}, or give --stdio")
 
@@ -130,11 +133,13 @@ def _end_at_signals(app: App) -> None:
         signal.signal(one, asked)
 
 
-def _serve_http(settings: Settings, *, example: bool, first_key: bool, install_runner: bool) -> None:
+@contextlib.contextmanager
+def _until_interrupted() -> "Generator[None]":
+    """Serve until a signal, and end the process soon after it."""
     # At a signal uvicorn closes its connections, and sends it again: then this raises KeyboardInterrupt, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
-        _serve_until_interrupted(settings, example=example, first_key=first_key, install_runner=install_runner)
+        yield
     typer.echo("Stopped.")
     # Python waits for threads that are no daemons, and what they wait for may never come.
     leaving = threading.Timer(LEAVE_SECONDS, os._exit, [0])
@@ -142,7 +147,7 @@ def _serve_http(settings: Settings, *, example: bool, first_key: bool, install_r
     leaving.start()
 
 
-def _serve_until_interrupted(settings: Settings, *, example: bool, first_key: bool, install_runner: bool) -> None:
+def _serve_http(settings: Settings, *, example: bool, first_key: bool, install_runner: bool) -> None:
     import uvicorn
 
     from loci.compose import build_app
@@ -184,9 +189,17 @@ def _serve_until_interrupted(settings: Settings, *, example: bool, first_key: bo
 def _background_work(app: App, *, example: bool = False, install_runner: bool = False) -> contextlib.ExitStack:
     """Start the background threads, and close the app at the end. On AWS, functions do the background work."""
     for line in app.settings.warnings:
-        print(line, file=sys.stderr, flush=True)
+        _say(line)
     work = contextlib.ExitStack()
-    threads = _background_threads(app, example, install_runner) if app.settings.mode == "embedded" else []
+    threads: list[BackgroundThread] = []
+    if app.settings.mode == "embedded":
+        from loci.cli.background import FollowThread, ResumeThread, RunnerThread, UpkeepThread
+        from loci.runtimes.local import keep_room
+
+        keep_room(app.settings)
+        threads = [ResumeThread(app), UpkeepThread(app, _say, example=example)]
+        threads += [FollowThread(app, lambda line: _say(printable(line)))] if app.settings.follow_folders else []
+        threads += [RunnerThread(app, _say)] if install_runner else []
     for one in threads:
         work.enter_context(one)
     work.callback(app.close)  # before waiting for the threads: clients have little patience
@@ -195,21 +208,8 @@ def _background_work(app: App, *, example: bool = False, install_runner: bool = 
     return work
 
 
-def _background_threads(app: App, example: bool, install_runner: bool) -> "list[BackgroundThread]":
-    from loci.cli.background import FollowThread, ResumeThread, RunnerThread, UpkeepThread
-    from loci.runtimes.local import keep_room
-
-    keep_room(app.settings)
-
-    def say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
-    work: list[BackgroundThread] = [ResumeThread(app), UpkeepThread(app, say, example=example)]
-    if app.settings.follow_folders:
-        work.append(FollowThread(app, lambda line: say(printable(line))))
-    if install_runner:
-        work.append(RunnerThread(app, say))
-    return work
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _listen(host: str, port: int) -> socket.socket:
