@@ -43,6 +43,7 @@ def odd(tmp_path: Path) -> Path:
     (folder / "venv" / "bin" / "python").symlink_to(Path(sys.executable).resolve())
     (folder / "venv" / "lib").symlink_to(Path(sys.prefix, "lib"))
     shutil.copy(Path(sys.prefix, "pyvenv.cfg"), folder / "venv")
+    (folder / "venv" / "CACHEDIR.TAG").touch()  # as uv and virtualenv have it, so that no backup takes it
     (folder / "models").mkdir()
     return folder
 
@@ -58,6 +59,8 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Said:
             f'#!/bin/sh\necho {name} "$@" >> "{tmp_path}/asked"\ncase "$*" in *is-active*) echo active;; esac\n'
         )
         program.chmod(0o755)
+    (tmp_path / "bin" / "loginctl").write_text('#!/bin/sh\necho "Linger=$LINGER"\n')
+    (tmp_path / "bin" / "loginctl").chmod(0o755)
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         own = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": "", "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
@@ -93,6 +96,13 @@ def test_the_printed_command_starts_a_loci_that_answers_whatever_its_folders_are
     assert (odd / "data" / "loci.db").exists()
 
 
+def test_from_a_cache_that_may_be_cleaned_it_says_how_to_install_loci(odd: Path) -> None:
+    (odd.parent / "CACHEDIR.TAG").touch()  # as in the cache of uv, in which uvx has its environments
+    program = [str(odd / "venv" / "bin" / "python"), "-m", "loci", "service", "install", "--print"]
+    ended = subprocess.run(program, env=clean_environment(odd / "data"), capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, "uv tool install loci-mcp" in ended.stderr) == (1, "", True), ended.stderr
+
+
 def test_installed_again_it_stops_the_old_one_and_uninstalled_it_is_gone(said: Said, tmp_path: Path) -> None:
     asked, unit = tmp_path / "asked", tmp_path / UNIT
     start = ["systemctl --user daemon-reload", "systemctl --user enable --now loci.service"]
@@ -106,6 +116,11 @@ def test_installed_again_it_stops_the_old_one_and_uninstalled_it_is_gone(said: S
         f"At login: yes, by {unit}",
         "Runs now: yes",
     ]
+    asked.unlink()
+    for lingers, told in (("yes", False), ("no", True)):
+        said("uninstall")
+        ended = said("install", LINGER=lingers)
+        assert ("loginctl enable-linger" in ended.stdout) == told, lingers
     asked.unlink()
     said("install", "--port", "8899")
     assert (asked.read_text().splitlines(), '"--port" "8899"' in unit.read_text()) == (stop + start, True)

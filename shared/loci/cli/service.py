@@ -64,6 +64,7 @@ def install(
 
     The system starts Loci again after a failure. To change the port or a folder, install again.
     """
+    _refuse_cache()
     found = sourced_settings({"port": port, "data": data}, config)
     named = config or os.environ.get(f"{PREFIX}CONFIG")
     options = ["--port", str(found.settings.port), "--data", str(found.settings.data.absolute())]
@@ -83,6 +84,16 @@ def install(
     if failed := _failure(item.start):
         raise Unavailable(f"Loci wrote {item.file}, but it is not started: {failed[0]}", f"Then type `{failed[1]}`")
     typer.echo(printable(f"Loci starts now and at each login: {item.file}\nLogs: {item.logs}"))
+    if "Linger=no" in _run(("loginctl", "show-user", str(os.getuid()), "--property=Linger")).stdout:
+        typer.echo("It ends when you log out. To run it from the start of this machine on: loginctl enable-linger")
+
+
+def _refuse_cache() -> None:
+    """Raise `Refused` if this environment is in a cache, such as that of uvx. It may be marked as a cache itself."""
+    for one in Path(sys.prefix).parents:
+        if (one / "CACHEDIR.TAG").exists():
+            what = f"Loci runs from the cache {one}, and stops working when somebody cleans that"
+            raise Refused(what, "Install it: uv tool install loci-mcp. Then type: loci service install")
 
 
 @cli.command()
