@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from loci.documents.ingest.folder_scan import FolderContents, FolderScan
 from tests.e2e.in_process import loci
 from tests.e2e.standing_still import standing_still
 from tests.support.at_terminal import at_terminal
@@ -198,6 +199,18 @@ def test_very_many_documents_are_ingested_only_if_somebody_says_so(data: Path, n
     assert at_terminal([*LOCI, "ingest", str(notes)], environment, "y")[0] == 0
     assert indexed(data, "safari") == {"notes-briefs-auth"}
     assert ingested(data, notes)["unchanged"] == 5_003  # it is known
+
+
+def test_a_new_folder_is_scanned_once(data: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scanned: list[str] = []
+    contents = FolderScan.contents
+
+    def counted(scan: FolderScan, folder: str, top: str | None = None) -> FolderContents:
+        scanned.append(folder)
+        return contents(scan, folder, top)
+
+    monkeypatch.setattr(FolderScan, "contents", counted)
+    assert (ingested(data, notes)["processed"], scanned) == (2, [str(notes)])
 
 
 LONG = "\n\n".join(f"## Part {at}\n\nThe ferry of the morning leaves from pier number {at}." for at in range(1500))

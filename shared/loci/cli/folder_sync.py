@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, cast
 from loci.cli.remote_client import WAITS, Pause, RemoteRoute, TooLargeError
 from loci.cli.terminal import left_out_lines, short_list
 from loci.core.errors import NotFound, Refused
-from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderContents, FolderScan
+from loci.documents.ingest.folder_scan import FolderContents
 from loci.documents.ingest.index_writer import Progress
 from loci.documents.ingest.local_files import LocalPath, is_below, is_utf8, local_path, read_file
 from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, LeftOut
@@ -88,20 +88,16 @@ def sources(paths: Sequence[str]) -> list[LocalPath]:
 class FolderSync:
     """Makes the server's documents equal to the folders. If it is stopped, the next run continues."""
 
-    def __init__(
-        self, url: str, key: str | None, progress: Progress, scan: FolderScan = PLAIN_SCAN, pause: Pause = time.sleep
-    ) -> None:
+    def __init__(self, url: str, key: str | None, progress: Progress, pause: Pause = time.sleep) -> None:
         self.summary = SyncSummary()
         self._route = RemoteRoute(url, key, "documents", FIELDS, pause)
-        self._scan = scan
         self._progress = progress
         self._largest_body = 0
         self._uploads: str | None = None
         """The address for files that are too large for a request, if the server has one."""
 
-    def run(self, source: LocalPath) -> None:
-        """Send the new and changed documents of a folder or file, and remove deleted documents."""
-        found = self._scan.contents(source.path) if source.is_folder else FolderContents((source.path,))
+    def run(self, source: LocalPath, found: FolderContents) -> None:
+        """Send the new and changed documents of a folder or file, in which these are, and remove deleted documents."""
         stored = self.stored_hashes(source.name)
         if not found.files and not found.unread:
             raise _empty(source, len(stored))

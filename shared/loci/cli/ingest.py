@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Final
@@ -69,43 +69,46 @@ def ingest(
         return
     advice = here_only(f"Upload them: aws s3 sync FOLDER s3://BUCKET/{UPLOADS_OF_LOCAL}")
     app = open_app(data, config, advice, exclude=exclude)
-    if not yes:
-        confirm_new(app, [local_path(path) for path in paths])
+    locations = [local_path(path) for path in paths]
+
+    def confirm(files: Collection[str]) -> None:
+        if not yes:
+            confirm_new(app, locations, files)
+
     if exclude and app.settings.follow_folders:
         what = f"exclude = {json.dumps(exclude)}"
         typer.echo(
             printable(f"Write {what} into {app.settings.data / 'config.toml'}: servers watch the folders"), err=True
         )
     with shown_progress() as progress:
-        summary = app.documents.ingest(LOCAL, paths, progress)
+        summary = app.documents.ingest(LOCAL, paths, progress, confirm)
     typer.echo(json.dumps(_view(summary)) if as_json else _text(summary))
     if summary.failed:
         raise typer.Exit(1)
 
 
-def confirm_new(app: "App", locations: Sequence[LocalPath]) -> None:
+def confirm_new(app: "App", locations: Sequence[LocalPath], files: Iterable[str]) -> None:
     """Ask before folders with very many documents are ingested for the first time."""
     known = [one.path for one in app.documents.parts.folders.all(LOCAL)]
     if not all(is_below(one.path, known) for one in locations):
-        _confirm_many(locations, app.documents.parts.scan)
+        _confirm_many(locations, {*files})
 
 
 def _confirm_many(
-    locations: Sequence[LocalPath], scan: FolderScan, is_known: Callable[[LocalPath], bool] = lambda _: False
+    locations: Iterable[LocalPath], files: Collection[str], is_known: Callable[[LocalPath], bool] = lambda _: False
 ) -> None:
     """Ask if there are very many documents in these folders, and not all are known. Without a terminal, refuse."""
-    files = {file for one in locations if one.is_folder for file in scan.contents(one.path).files}
     size = 0
     for file in files:
         with suppress(OSError):
             size += os.lstat(file).st_size
-    if (len(files) <= MANY_DOCUMENTS and size <= MANY_BYTES) or all(map(is_known, locations)):
+    where = ", ".join(one.path for one in locations if one.is_folder)
+    if not where or (len(files) <= MANY_DOCUMENTS and size <= MANY_BYTES) or all(map(is_known, locations)):
         return
-    where = ", ".join(one.path for one in locations)
     what = f"There are {len(files):,} documents in {where}, {size / 1e6:,.0f} MB"
-    if not sys.stdin.isatty():
+    question = printable(f"{what}. (--exclude GLOB leaves some out.) Ingest all?")
+    if not (sys.stdin.isatty() and typer.confirm(question, err=True)):
         raise Refused(what, "Go on with --yes, or leave some out with --exclude GLOB", code="MANY_DOCUMENTS")
-    typer.confirm(printable(f"{what}. (--exclude GLOB leaves some out.) Ingest all?"), abort=True, err=True)
 
 
 def _view(summary: IngestSummary) -> dict[str, object]:
@@ -150,16 +153,17 @@ def _send(paths: Sequence[str], url: str, key: str | None, scan: FolderScan, *, 
     """Synchronise these folders and files to another server. The exit code is 1 if a document failed."""
     from loci.cli.folder_sync import FolderSync, sources, text, view  # only `--to` needs them
 
-    folders = sources(paths)
+    folders = {one: scan.of(one) for one in sources(paths)}
     if not yes:
         earlier = FolderSync(url, key, no_progress)
-        _confirm_many(folders, scan, lambda one: bool(earlier.stored_hashes(one.name)))
+        files = {file for found in folders.values() for file in found.files}
+        _confirm_many(folders, files, lambda one: bool(earlier.stored_hashes(one.name)))
     with shown_progress() as progress:
-        sync = FolderSync(url, key, progress, scan)
+        sync = FolderSync(url, key, progress)
         is_complete = False
         try:
-            for folder in folders:
-                sync.run(folder)
+            for folder, found in folders.items():
+                sync.run(folder, found)
             is_complete = True
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None

@@ -114,13 +114,17 @@ def shown_progress() -> "Generator[Progress, None, None]":
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("", total=None)
 
-        def show(done: int, total: int, path: str, note: str = "", /) -> None:
-            bar.update(task, completed=done, total=total, description=printable(f"{path}: {note}" if note else path))
+    def show(done: int, total: int, path: str, note: str = "", /) -> None:
+        bar.start()  # only now: a question may come before
+        bar.update(task, completed=done, total=total, description=printable(f"{path}: {note}" if note else path))
 
+    try:
         yield show
+    finally:
+        bar.stop()
 
 
 def _print_tenths(done: int, total: int, path: str, note: str = "", /) -> None:

@@ -78,7 +78,7 @@ def watch(
     app = open_app(data, config, advice, exclude=exclude)
     folders = [_folder(path) for path in paths or ()]
     if not yes:
-        confirm_new(app, folders)
+        confirm_new(app, folders, (file for one in folders for file in app.documents.parts.scan.of(one).files))
     if not app.documents.watch(LOCAL, folders):
         raise Refused("No folder has been ingested yet", "Name one: loci watch FOLDER", code="NOTHING_TO_WATCH")
     stopped = threading.Event()

@@ -180,9 +180,18 @@ class Documents:
         """The headings of a document with their lines."""
         return read_outline(text.text)
 
-    def ingest(self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress) -> IngestSummary:
-        """Ingest files and folders of this machine: what is new, changed or gone since the last time."""
-        return self.parts.ingest.run(owner, paths, progress)
+    def ingest(
+        self,
+        owner: Owner,
+        paths: Sequence[str],
+        progress: Progress = no_progress,
+        confirm: Callable[[Sequence[str]], None] = lambda _: None,
+    ) -> IngestSummary:
+        """Ingest files and folders of this machine: what is new, changed or gone since the last time.
+
+        `confirm` is given the files that were found, and raises to stop it.
+        """
+        return self.parts.ingest.run(owner, paths, progress, confirm)
 
     def watch(self, owner: Owner, folders: Sequence[LocalPath] = ()) -> list[WatchedFolder]:
         """Watch every ingested folder from now on, and these.

@@ -14,6 +14,7 @@ from loci.cli.destination import server_url
 from loci.cli.folder_sync import FolderSync, SyncSummary
 from loci.cli.remote_client import WAITS
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
+from loci.documents.ingest.folder_scan import PLAIN_SCAN
 from loci.documents.ingest.index_writer import no_progress
 from loci.documents.ingest.local_files import local_path
 from tests.support.each import each
@@ -88,7 +89,8 @@ def asking(url: str, pause: Callable[[float], None], key: str | None = None) -> 
 
 def synced(url: str, notes: Path, pause: Callable[[float], None]) -> SyncSummary:
     sync = asking(url, pause, "key")
-    sync.run(local_path(str(notes)))
+    folder = local_path(str(notes))
+    sync.run(folder, PLAIN_SCAN.of(folder))
     return sync.summary
 
 

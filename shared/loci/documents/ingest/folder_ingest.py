@@ -34,6 +34,7 @@ from loci.documents.ingest.outcome import IngestSummary, LeftOut, MissingFolder
 FORGOTTEN = "forgotten"
 MOST_TOLD: Final = 3
 """Names of folders in an event."""
+Confirm = Callable[[Sequence[str]], None]
 DocumentsByPath = Mapping[str, tuple[Document, str]]
 """Documents with their versions, by path."""
 
@@ -113,26 +114,36 @@ class FolderIngest:
         return IngestedFolders(self.catalog)
 
     def run(
-        self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress, *, with_forgotten: bool = True
+        self,
+        owner: Owner,
+        paths: Sequence[str],
+        progress: Progress = no_progress,
+        confirm: Confirm = lambda _: None,
+        *,
+        with_forgotten: bool = True,
     ) -> IngestSummary:
         """Ingest new and changed documents in these folders and files, and remove documents that are gone from them.
 
         A folder that was ingested by itself or is named here keeps its documents if it has lost all of them.
-        Documents that the owner wanted forgotten come back, unless nobody asked for this ingest.
+        Documents that the owner wanted forgotten come back, unless nobody asked for this ingest. `confirm` is given the
+        files, and raises to stop it.
         """
-        return self._telling(owner, paths, lambda: self._run(owner, paths, progress, with_forgotten=with_forgotten))
+        return self._telling(owner, paths, lambda: self._run(owner, paths, progress, confirm, with_forgotten))
 
     def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
         """Ingest these files of the folder and remove the documents of files that are gone, without a full scan."""
         return self._telling(owner, [folder.path], lambda: self._update(owner, folder, files, gone))
 
-    def _run(self, owner: Owner, paths: Sequence[str], progress: Progress, *, with_forgotten: bool) -> IngestSummary:
+    def _run(
+        self, owner: Owner, paths: Sequence[str], progress: Progress, confirm: Confirm, with_forgotten: bool
+    ) -> IngestSummary:
         locations = [local_path(path) for path in paths]
         # Before the scan: a document that is written during it is then not mistaken for one whose file is gone.
         known = {document.path: (document, version) for document, version in self.catalog.with_versions(owner)}
         found = self._scanned(locations)
         if not found.files and not found.unread:
             raise _nothing_to_ingest(locations, len(_below(locations, self.catalog.roots(owner), known)))
+        confirm(found.files)
         roots = self._roots(owner, locations)
         by_folder = {root.folder: root for root in roots.values()}
         sources = [SourceFile(path_of(file, root), root) for file in found.files if (root := root_of(file, by_folder))]
@@ -212,7 +223,7 @@ class FolderIngest:
 
     def _scanned(self, locations: Sequence[LocalPath]) -> FolderContents:
         """The contents of all locations, each file once."""
-        parts = [self.scan.contents(one.path) if one.is_folder else FolderContents((one.path,)) for one in locations]
+        parts = [self.scan.of(one) for one in locations]
         return FolderContents(
             files=tuple(sorted({file for part in parts for file in part.files})),
             skipped=tuple(dict.fromkeys(one for part in parts for one in part.skipped)),

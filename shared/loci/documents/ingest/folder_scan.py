@@ -16,7 +16,7 @@ from typing import Final
 
 from loci.core.atomic_write import FILE, open_folder
 from loci.core.errors import Refused
-from loci.documents.ingest.local_files import SKIPPED_FOLDERS, is_document
+from loci.documents.ingest.local_files import SKIPPED_FOLDERS, LocalPath, is_document
 from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, LeftOut
 
 NAME: Final = ".gitignore"
@@ -180,6 +180,10 @@ class FolderScan:
         """All documents below the folder, sorted by path. `top` is the folder of a larger scan that it is part of."""
         ignored = ignored_above(top or folder, folder) if self.with_gitignore else None
         return _Walk(folder, ignored, self._excluded(top or folder)).contents()
+
+    def of(self, location: LocalPath) -> FolderContents:
+        """All documents below a folder; of a file, the file itself."""
+        return self.contents(location.path) if location.is_folder else FolderContents((location.path,))
 
     def _excluded(self, top: str) -> Ignored:
         return Ignored(((top, tuple(one for line in self.exclude if (one := _pattern(line)))),))
