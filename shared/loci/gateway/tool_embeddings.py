@@ -5,13 +5,14 @@ import threading
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import cast
 
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.stores import Record, RecordStore, read_or_none
-from loci.gateway.tool_words import KnownTool, in_words
+from loci.gateway.tool_words import KnownTool, in_words, parameters_of
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.search.inference import Embedder, rows_of
 
@@ -19,9 +20,21 @@ VECTORS = "tool_vectors"
 """The kind of the record: by model, the vectors of the tools that an owner has now."""
 LONGEST = 300
 """Characters of a description that are embedded. More blur what the tool does: they are details and examples."""
+LONGEST_NAMES = 200
+"""Characters of the names of its parameters."""
 BATCH = 32
 ROOM = 500
 """The number of vectors that are kept beyond twice the number of tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near a request is to tools in meaning."""
+
+    cosines: Mapping[str, float]
+    """The cosine of the request to each tool that is embedded, by its id; empty without a model."""
+    missing: int = 0
+    """The number of tools that a model will embed, and has not yet."""
 
 
 class ToolEmbeddings:
@@ -35,28 +48,31 @@ class ToolEmbeddings:
         self._making: set[Owner] = set()
         self._held: dict[Owner, tuple[str, dict[str, bytes]]] = {}
         """The model and the vectors of each owner, the vectors by the hashes of their texts."""
+        self._last: tuple[Sequence[KnownTool], dict[str, str]] | None = None
+        """The tools that were searched last, and the hashes of their texts by their ids."""
 
-    def similarities(self, owner: Owner, query: str, tools: Sequence[KnownTool]) -> dict[str, float]:
-        """The cosine of the request to each tool that is embedded, by its id; empty without a model."""
+    def similarities(self, owner: Owner, query: str, tools: Sequence[KnownTool]) -> Nearness:
+        """Compare a request with each tool that is embedded, and embed the others on a thread."""
         embedder = self._embedder()
         model = embedder.model()
         if model is None:
-            return {}
-        hashes = {one.id: text_hash(one) for one in tools}
+            return Nearness({})
+        hashes = self._hashes(tools)
         held = self._vectors(owner, model.identity)
         if any(one not in held for one in hashes.values()):
             self._held.pop(owner, None)  # another process may have made them
             held = self._vectors(owner, model.identity)
-        if any(one not in held for one in hashes.values()):
-            self._make_later(owner, tools)
         known = {id: held[one] for id, one in hashes.items() if one in held}
+        missing = len(hashes) - len(known)
+        if missing:
+            self._make_later(owner, tools)
         if not known:
-            return {}
+            return Nearness({}, missing)
         try:
             asked = embedder.query(query)
         except LociError:  # then words alone find tools
-            return {}
-        return cosines(known, asked.vector) if asked.model == model.identity else {}
+            return Nearness({}, missing)
+        return Nearness(cosines(known, asked.vector) if asked.model == model.identity else {}, missing)
 
     def make(self, owner: Owner, tools: Sequence[KnownTool]) -> None:
         """Embed the tools that have no vector of the current model, and forget old ones if there are many."""
@@ -79,6 +95,12 @@ class ToolEmbeddings:
             value = cast("JsonObject", {one: b64encode(vector).decode() for one, vector in kept.items()})
             self._records.put(owner, self._kind, model.identity, value, durable=False)
         self._held[owner] = (model.identity, kept)
+
+    def _hashes(self, tools: Sequence[KnownTool]) -> dict[str, str]:
+        last = self._last
+        if last is None or last[0] is not tools:  # a search passes the same tuple until its tools change
+            last = self._last = tools, {one.id: text_hash(one) for one in tools}
+        return last[1]
 
     def _vectors(self, owner: Owner, model: str) -> Mapping[str, bytes]:
         held = self._held.get(owner)
@@ -111,7 +133,9 @@ def _vectors(record: Record) -> dict[str, bytes]:
 def embedded_text(tool: KnownTool) -> str:
     """The text of a tool that an embedding model reads."""
     description = " ".join(tool.description[:LONGEST].split())
-    return f"{tool.server} {in_words(tool.name)}: {description}".lstrip()
+    names = ", ".join(in_words(name) for name in parameters_of(tool.input_schema))[:LONGEST_NAMES]
+    text = f"{tool.server} {in_words(tool.name)}: {description}".lstrip()
+    return f"{text} ({names})" if names else text
 
 
 def text_hash(tool: KnownTool) -> str:

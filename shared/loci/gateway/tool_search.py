@@ -28,15 +28,18 @@ ALPHA: Final = 0.6
 NAMED: Final = {"its id": 1.0, "its name": 0.98, "its title": 0.97}
 """The scores of the tools that the request names."""
 MOST_COVERED: Final = 0.7
-"""The share of the request that a tool must have. If none has it, words weigh less: they miss the topic."""
+MOST_RARE: Final = 1.2
+"""The share of the request that a tool must have, or this much of its rare words, as a long request has more words than
+any tool. If none has it, words weigh less: they miss the topic."""
 UNNAMED: Final = 0.95
 """The best score of any other."""
 LEAST_MEANING: Final = 0.15
 """A tool that has none of the words and is less near than this does not fit."""
 DOUBT_WORDS: Final = 0.15
+DOUBT_RARE: Final = 0.8
 DOUBT_MEANING: Final = 0.28
-"""The scores below which probably no tool fits. That was so for nine of twelve requests that no tool fits,
-and for one in eight of the others, most of them in languages that the model hardly knows."""
+"""The scores below which probably no tool fits. A long request has most of its words in no tool, but if a tool has rare
+ones of them, it may fit."""
 MOST_REASONS: Final = 4
 MOST_BOOST: Final = 0.1
 """The most that a tool's score can gain by the tools that were used before it."""
@@ -53,6 +56,8 @@ class FoundTool:
     why: str
     words: float = 0.0
     """The share of the request's words that it has, the rare ones counting more."""
+    rare: float = 0.0
+    """The same as a number of words: 1 is a word that one tool has and no other."""
     meaning: float = 0.0
     """The cosine of the request to it; 0 without a model."""
     name: float = 0.0
@@ -61,7 +66,9 @@ class FoundTool:
 
 def nothing_fits(found: Sequence[FoundTool]) -> bool:
     """True if probably none of these tools fits. Show them all the same: sometimes one does."""
-    return not any(one.name or one.words >= DOUBT_WORDS or one.meaning >= DOUBT_MEANING for one in found)
+    return not any(
+        one.name or one.words >= DOUBT_WORDS or one.rare >= DOUBT_RARE or one.meaning >= DOUBT_MEANING for one in found
+    )
 
 
 class ToolIndex:
@@ -99,10 +106,13 @@ class ToolIndex:
         `near`: how near the request is to tools in meaning. `boost` adds to the scores of tools. Both by id.
         """
         asked = query_terms(query)
-        words = self._by_words(asked)
+        words, most = self._by_words(asked)
         meaning = {number: near[tool.id] for number, tool in enumerate(self._tools) if near and tool.id in near}
         named = dict(self._names.get(plain_name(query), ()))
-        scores = self._fused(words, meaning, boost or {}) | {number: NAMED[kind] for number, kind in named.items()}
+        unique = self._rarity(1)
+        scores = self._fused(words, meaning, boost or {}, MOST_RARE * unique / (most or 1.0)) | {
+            number: NAMED[kind] for number, kind in named.items()
+        }
         ranked = sorted(scores, key=lambda one: (one not in named, -scores[one], self._tools[one].id))[:limit]
         return [
             FoundTool(
@@ -110,6 +120,7 @@ class ToolIndex:
                 scores[one],
                 _why(self._tools[one], query, asked, named.get(one), meaning.get(one, 0.0)),
                 words.get(one, 0.0),
+                words.get(one, 0.0) * most / unique,
                 meaning.get(one, 0.0),
                 NAMED[named[one]] if one in named else 0.0,
             )
@@ -117,14 +128,15 @@ class ToolIndex:
         ]
 
     def _fused(
-        self, words: Mapping[int, float], meaning: Mapping[int, float], boost: Mapping[str, float]
+        self, words: Mapping[int, float], meaning: Mapping[int, float], boost: Mapping[str, float], enough: float
     ) -> dict[int, float]:
         """The scores of the tools that have a word or are near.
 
         The best has the better of the two legs as its score, so that all have low ones if nothing fits well.
+        `enough`: the share of the request that suffices, because its words are rare.
         """
         best_word, best_near = max(words.values(), default=0.0), max(meaning.values(), default=0.0)
-        most_words = max(best_word, MOST_COVERED if meaning else 0.0)
+        most_words = max(best_word, min(MOST_COVERED, enough) if meaning else 0.0)
         near = {number for number, value in meaning.items() if value >= LEAST_MEANING}
 
         def joint_score(number: int) -> float:
@@ -137,8 +149,8 @@ class ToolIndex:
         scale = UNNAMED * min(1.0, max(best_word, best_near)) / (max(joint.values(), default=0.0) or 1.0)
         return {number: scale * value for number, value in joint.items()}
 
-    def _by_words(self, asked: Mapping[str, Sequence[str]]) -> dict[int, float]:
-        """The share of the request's words that each tool has, weighted by rarity and by field."""
+    def _by_words(self, asked: Mapping[str, Sequence[str]]) -> tuple[dict[int, float], float]:
+        """The share of the request's words that each tool has, weighted by rarity and by field; the rarity of all."""
         scores, most = dict[int, float](), 0.0
         for word, others in asked.items():
             having = self._postings.get(word, {})
@@ -153,7 +165,7 @@ class ToolIndex:
                         gains[number] = worth * much
             for number, gain in gains.items():
                 scores[number] = scores.get(number, 0.0) + gain
-        return {number: score / most for number, score in scores.items()} if most else {}
+        return {number: score / most for number, score in scores.items()} if most else {}, most
 
     def _rarity(self, having: int) -> float:
         return math.log(1 + (len(self._tools) - having + 0.5) / (having + 0.5))
@@ -197,6 +209,8 @@ class FoundTools:
     """The names to call the tools by, by id: spellings that every client accepts, unless several tools share one."""
     offers: tuple[tuple[FoundTool, KnownOffer], ...] = ()
     """The prompts and resources that fit, the best first."""
+    missing: int = 0
+    """The number of tools that are not embedded yet: words alone find them."""
 
 
 class ToolSearch:
@@ -225,13 +239,13 @@ class ToolSearch:
             *(KnownTool(one.id, one.title or "", one.description, one.input_schema) for _, one in tools_of(servers)),
         )
         last = self._last
-        index = last[1] if last is not None and last[0] == known else ToolIndex(known)
+        known, index = last if last is not None and last[0] == known else (known, ToolIndex(known))
         self._last = known, index
         after = self._usage.related(owner, context) if context else {}
         boost = {one: MOST_BOOST * sure for one, sure in after.items()}
         near = self._embeddings.similarities(owner, query, known)
         # They stay in the index: it is made anew whenever its tools change.
-        ranked = index.find(query, limit + len(leave_out), near, boost)
+        ranked = index.find(query, limit + len(leave_out), near.cosines, boost)
         found = [one for one in ranked if one.tool.id not in leave_out][:limit]
         more = self._related(owner, [one for one in known if one.id not in leave_out], found) if related else []
         return FoundTools(
@@ -240,6 +254,7 @@ class ToolSearch:
             len(known),
             tuple(one.name for one in servers if one.is_new),
             tuple(one.name for one in servers if one.failure),
+            missing=near.missing,
         )
 
     def _related(self, owner: Owner, known: Sequence[KnownTool], found: Sequence[FoundTool]) -> list[FoundTool]:

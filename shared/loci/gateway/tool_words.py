@@ -112,10 +112,15 @@ def spellings(query: str) -> dict[str, str]:
     return _SPELLED | {word: part.strip(".,;:!?()\"'") for part in query.split() for word in index_words(part)}
 
 
+def parameters_of(schema: JsonObject) -> JsonObject:
+    """The schemas of the parameters, by their names."""
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
 def _parameters(schema: JsonObject) -> Iterator[str]:
     """The names and descriptions of the parameters, and the values that they may have."""
-    properties = schema.get("properties")
-    for name, one in properties.items() if isinstance(properties, dict) else ():
+    for name, one in parameters_of(schema).items():
         yield name
         facts = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
         if isinstance(text := facts.get("description"), str):

@@ -38,6 +38,7 @@ from loci.gateway.policy import reads
 from loci.gateway.shapes import Shape
 from loci.gateway.tool_search import FoundTools, nothing_fits
 from loci.gateway.tool_server import UpstreamTool
+from loci.gateway.tool_words import parameters_of
 from loci.mcp.answers import ToolOfServer
 from loci.mcp.caller import ProgressReport
 from loci.mcp.tool import CALL_TOOL, LociTool, loci_tool
@@ -50,6 +51,8 @@ LISTABLE = re.compile(r"[a-z0-9_]{1,64}")
 """The longest name that a list may have: some clients refuse the whole list because of a longer one."""
 MIRRORED = "x-mcp-header"
 """Lets clients send an argument as a header, too. Loci does not pass headers on."""
+MOST_SCHEMAS = 8_000
+"""Bytes of an answer with schemas. A tool that is asked for alone comes whole, as far as an answer may be large."""
 UNACCEPTED = "(Its server has changed this tool, and no person has accepted that.) "
 
 
@@ -169,7 +172,48 @@ def _answer(found: FoundTools, limit: int, *, with_schemas: bool) -> FoundAnswer
         for one, known in found.offers
     ]
     best = sorted([*(one for one in tools if not one.related), *offers], key=lambda one: -one.score)[:limit]
-    return FoundAnswer(tools=[*best, *(one for one in tools if one.related)], message=_message(found))
+    views = [*best, *(one for one in tools if one.related)]
+    shown = _with_shorter_schemas(views) if with_schemas else views
+    whole = "Schemas are shortened. Ask for one tool by its name, with `limit` 1, for the whole"
+    parts = [_message(found), whole if shown != views else None]
+    return FoundAnswer(tools=shown, message=". ".join(filter(None, parts)) or None)
+
+
+def _with_shorter_schemas(views: Sequence[FoundToolView]) -> list[FoundToolView]:
+    """The tools with less of their schemas, if it is too much: of results first, and of the last tools first."""
+    shown, over = [*views], sum(map(_size, views)) - MOST_SCHEMAS
+    for less in (_without_result, _with_brief_schema, _without_schemas):
+        for at in reversed(range(len(shown) if len(shown) > 1 else 0)):
+            if over > 0:
+                shorter = less(shown[at])
+                over -= _size(shown[at]) - _size(shorter)
+                shown[at] = shorter
+    return shown
+
+
+def _without_result(one: FoundToolView) -> FoundToolView:
+    return one.model_copy(update={"output_schema": None})
+
+
+def _with_brief_schema(one: FoundToolView) -> FoundToolView:
+    """The names and types of its parameters, and which of them it must have."""
+    schema = one.input_schema
+    if schema is None:
+        return one
+    brief = {
+        name: {"type": about["type"]} if isinstance(about, dict) and "type" in about else {}
+        for name, about in parameters_of(schema).items()
+    }
+    kept = {name: schema[name] for name in ("type", "required") if name in schema}
+    return one.model_copy(update={"input_schema": {**kept, "properties": brief}})
+
+
+def _without_schemas(one: FoundToolView) -> FoundToolView:
+    return one.model_copy(update={"input_schema": None, "output_schema": None})
+
+
+def _size(one: FoundToolView) -> int:
+    return len(one.model_dump_json().encode())
 
 
 def _brief(shape: Shape | None) -> str | None:
@@ -187,6 +231,9 @@ def _message(found: FoundTools) -> str | None:
     here = [one for one in found.tools if one.tool.id not in found.related] + [one for one, _ in found.offers]
     doubt = "Probably none of these fits" if here else "None fits"
     parts = [f"{doubt}, of {found.searched} tools. Ask in other words"] if nothing_fits(here) else []
+    parts += (
+        [f"By words alone until {found.missing} tools are embedded: ask again in a minute"] if found.missing else []
+    )
     parts += [f"Not asked yet: {', '.join(found.unknown)}"] if found.unknown else []
     parts += [f"Failed when asked last: {', '.join(found.failed)}"] if found.failed else []
     return ". ".join(parts) or None

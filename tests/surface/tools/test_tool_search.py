@@ -4,15 +4,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.mcp.module import tool_families
+from loci.mcp.server import build_server
 from loci.mcp.tool_catalog import ToolCatalog
 from tests.support.polling import until
+from tests.support.small_models import EMBEDDER, lay_out_embedder
 from tests.surface.conftest import Connect, on_both
 from tests.surface.results import structured, texts
-from tests.surface.tools.conftest import upstream, upstream_over_http
+from tests.surface.tools.conftest import shop_app, upstream, upstream_over_http
 
 pytestmark = pytest.mark.anyio
 
@@ -78,6 +81,42 @@ async def test_its_schema_comes_on_demand(served: App, connect: Connect) -> None
     first = (await search(connect, "shop:add_numbers", include_schemas=True))["tools"][0]
     assert first["name"] == "shop:add_numbers"
     assert set(first["input_schema"]["properties"]) == {"a", "b"}
+
+
+async def test_many_schemas_are_shortened_and_each_comes_whole_on_demand(served: App, connect: Connect) -> None:
+    async with connect("tools") as client:
+        arguments = {"query": "find, add or delete notes and files", "limit": 12, "include_schemas": True}
+        answer = await client.call_tool("pml_search_tools", arguments)
+    found = structured(answer)
+    assert len("".join(texts(answer)).encode()) <= 8_192
+    assert "`limit` 1" in found["message"]
+    short = found["tools"][-1]
+    [whole] = (await search(connect, short["tool_id"], include_schemas=True, limit=1))["tools"]
+    assert whole["name"] == short["name"]
+    assert whole["input_schema"]["properties"]
+    assert whole["input_schema"] != short.get("input_schema")
+
+
+async def test_a_long_request_with_rare_words_of_a_tool_is_no_reason_for_doubt(served: App, connect: Connect) -> None:
+    told = "Yesterday evening my neighbour Agatha came over, brought lemonade, and told us about her garden. "
+    answer = await search(connect, f"{told * 3} Could somebody please draw a picture of a cat for her birthday?")
+    assert names(answer)[0] == "shop:draw_cat"
+    assert "message" not in answer
+    assert (await search(connect, told * 3))["message"].startswith(
+        ("None fits, of ", "Probably none of these fits, of ")
+    )
+
+
+async def test_it_says_how_many_tools_wait_for_their_vectors(tmp_path: Path) -> None:
+    lay_out_embedder(tmp_path / "models")
+    with shop_app(tmp_path, embedder=EMBEDDER) as app:
+        async with Client(build_server(app, "tools"), mode="2026-07-28") as client:
+            asking = {"query": "add two numbers", "limit": 1}
+            said = structured(await client.call_tool("pml_search_tools", asking))["message"]
+            count = app.tools.search(LOCAL, "add two numbers", limit=1).searched
+            assert f"By words alone until {count} tools are embedded" in said
+            until(lambda: not app.tools.search(LOCAL, "add two numbers", limit=1).missing)
+            assert "message" not in structured(await client.call_tool("pml_search_tools", asking))
 
 
 async def test_a_tool_that_the_operator_denies_is_not_offered(app: App, connect: Connect) -> None:

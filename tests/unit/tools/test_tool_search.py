@@ -117,6 +117,13 @@ def test_a_tool_that_shares_no_word_is_found_by_its_meaning():
     assert (found.tool, round(found.meaning, 2), found.words) == (ROUTE, 1.0, 0.0)
 
 
+def test_a_long_request_is_ranked_by_the_rare_words_that_it_has():
+    """Its other words are in no tool: that is no reason to prefer the tool that is nearest in meaning."""
+    asked = "before dinner my cousin wants quickly some entries of the directory listed, tomorrow or whenever he likes"
+    near = {ROUTE.id: 0.5, LIST.id: 0.3}
+    assert ids(ToolIndex(TOOLS).find(asked, 1, near)) == [LIST.id]
+
+
 def test_a_tool_without_a_vector_yet_is_ranked_by_its_words():
     vectors = {one.id: unit(0.5, 1.0).astype("<f2").tobytes() for one in (ROUTE, LIST)}
     assert ids(ToolIndex(TOOLS).find("read a file", 1, cosines(vectors, ASKED))) == [READ.id]
@@ -139,3 +146,7 @@ def test_a_changed_description_changes_the_hash_of_the_embedded_text():
 
 def test_the_embedded_text_has_the_name_in_words():
     assert "read file" in embedded_text(READ)
+
+
+def test_the_embedded_text_has_the_names_of_the_parameters():
+    assert embedded_text(READ).endswith("(path)")

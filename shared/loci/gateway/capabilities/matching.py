@@ -117,7 +117,7 @@ class CapabilitySearch:
         if not some:
             return []
         tools = {id: _as_tool(one) for id, one in some.items()}
-        near = _beyond_chance(self._embeddings.similarities(owner, intent, [*tools.values(), *OFF_TOPIC]))
+        near = _beyond_chance(self._embeddings.similarities(owner, intent, [*tools.values(), *OFF_TOPIC]).cosines)
         found = [CapabilityMatch(one, _score(intent, one, near.get(tools[id].id, 0.0))) for id, one in some.items()]
         return [one for one in found if one.match >= LEAST_MATCH]
 
