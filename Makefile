@@ -62,7 +62,7 @@ quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on retrieval and comput
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
 	$(BIN)/python -m tests.quality.refusals "$(EVAL)" $(QUALITY)
 	$(BIN)/python -m tests.quality.files "$(EVAL)" $(FILES)
-	$(BIN)/python -m tests.quality.tools $(TOOLS)
+	$(BIN)/python -m tests.quality.tools "$(EVAL)" $(TOOLS)
 
 conformance: $(VENV)/.dev ## run the official MCP conformance suite, the Inspector and the TypeScript SDKs (npm packages)
 	$(PYTEST) -m conformance tests/conformance

@@ -67,13 +67,13 @@ def sets_in(folder: Path, only: Collection[str] = ()) -> Iterator[Retrieval]:
 
 def _read(folder: Path) -> Retrieval:
     answers: dict[str, set[str]] = {}
-    for row in _rows(folder / "qrels.jsonl"):
+    for row in json_lines(folder / "qrels.jsonl"):
         if row["rel"] > 0:
             answers.setdefault(row["query_id"], set()).add(row["doc_id"])
     questions = [
-        _question(row, answers[row["_id"]]) for row in _rows(folder / "queries.jsonl") if row["_id"] in answers
+        _question(row, answers[row["_id"]]) for row in json_lines(folder / "queries.jsonl") if row["_id"] in answers
     ]
-    grouped = groupby(_rows(folder / "corpus.jsonl"), lambda row: (row.get("scope") or "", row.get("title") or ""))
+    grouped = groupby(json_lines(folder / "corpus.jsonl"), lambda row: (row.get("scope") or "", row.get("title") or ""))
     texts: list[Text] = []
     for (scope, title), rows in grouped:
         items = list(rows)
@@ -102,7 +102,7 @@ def _text(number: int, scope: str, title: str, items: Sequence[dict[str, Any]]) 
     return Text(f"set/{number:06}.md", scope, "\n".join(lines), tuple(placed), rows)
 
 
-def _rows(file: Path) -> Iterator[dict[str, Any]]:
+def json_lines(file: Path) -> Iterator[dict[str, Any]]:
     with file.open(encoding="utf-8") as lines:
         yield from (json.loads(line) for line in lines if line.strip())
 

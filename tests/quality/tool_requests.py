@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.gateway.tool_search import KnownTool
+from tests.quality.sets import json_lines
 from tests.quality.tool_definitions import listed_tools
 
 FOLDER = Path(__file__).parent / "tool_sets"
@@ -31,6 +33,29 @@ def requests() -> list[Request]:
 def held_out() -> list[Request]:
     """Requests that were written after the weights were chosen."""
     return _read("held_out.json")
+
+
+def tool_sets(folder: Path) -> Iterator[tuple[str, list[KnownTool], list[Request]]]:
+    """The sets of tools below the folder: the name, the tools, and the requests that they fit."""
+    for queries in sorted(folder.rglob("queries.jsonl")):
+        texts = json_lines(queries.with_name("corpus.jsonl"))
+        first = next(texts)
+        if "tool" not in first.get("meta", {}):
+            continue
+        fits: dict[str, set[str]] = {}
+        for row in json_lines(queries.with_name("qrels.jsonl")):
+            fits.setdefault(row["query_id"], set()).add(row["doc_id"])
+        asked = [
+            Request(row["text"], queries.parent.name, frozenset(fits[row["_id"]]))
+            for row in json_lines(queries)
+            if row["_id"] in fits
+        ]
+        yield queries.parent.name, [_tool(row) for row in (first, *texts)], asked
+
+
+def _tool(row: dict[str, Any]) -> KnownTool:
+    meta = row["meta"]
+    return KnownTool(row["_id"], "", meta["description"], {"type": "object", "properties": meta["parameters"]})
 
 
 def _read(file: str) -> list[Request]:

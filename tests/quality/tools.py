@@ -1,7 +1,7 @@
-"""How well tools are found by what somebody wants to do: `python -m tests.quality.tools [--models DIR]`.
+"""How well tools are found by what somebody wants to do: `python -m tests.quality.tools [FOLDER] [--models DIR]`.
 
-The tools are those that public servers listed, and Loci's own. It fails if an answer is not among them, or if too many
-requests get no right tool.
+The tools are those that public servers listed, and Loci's own; beside them the sets of tools in FOLDER. It fails if an
+answer is not among them, or if too many requests get no right tool.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from loci.model_store.models import ModelsFolder
 from loci.search.inference import Embedder
 from loci.search.words import index_words, query_words
 from tests.quality.sets import gain_at_10
-from tests.quality.tool_requests import Request, all_tools, held_out, requests
+from tests.quality.tool_requests import Request, all_tools, held_out, requests, tool_sets
 
 DEPTH, SHOWN = 10, 3
 MOST_REFUSED = 0.05
@@ -42,6 +42,7 @@ Find = Callable[[str], Answer]
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.quality.tools", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("folder", type=Path, nargs="?", help="where sets of tools are")
     parser.add_argument("--models", type=Path, help="a models folder; words alone without it")
     parser.add_argument("--show", action="store_true", help="also the requests whose first tool is wrong")
     given = parser.parse_args()
@@ -49,9 +50,7 @@ def main() -> int:
     missing = {id for one in (*asked, *later) for id in one.fits} - {tool.id for tool in tools}
     if missing:
         parser.error(f"no tool is called {', '.join(sorted(missing))}")
-    ways: dict[str, Find] = {"BM25": _plain(tools), "words": _by_words(tools)}
-    if given.models:
-        ways["words + meaning"] = _by_meaning(tools, given.models)
+    ways = _ways(tools, given.models)
     print(f"{len(tools)} tools, {len(asked) + len(later)} requests\n")
     print("| search | requests | number | hit@1 | MRR | nDCG@10 | nothing found | doubted |")
     print("|---|---|--:|--:|--:|--:|--:|--:|")
@@ -67,7 +66,15 @@ def main() -> int:
         for one in fitting if given.show else ():
             if _rank(one, found[one.text].ids) > 1:
                 print(f"    {one.text}: {', '.join(found[one.text].ids[:SHOWN])}", file=sys.stderr)
+    for name, some, of_set in tool_sets(given.folder) if given.folder else ():
+        for way, find in _ways(some, given.models).items():
+            print(_row(way, name, of_set, {one.text: find(one.text) for one in of_set}), flush=True)
     return int(bool(given.models) and refused > MOST_REFUSED)
+
+
+def _ways(tools: Sequence[KnownTool], models: Path | None) -> dict[str, Find]:
+    ways = {"BM25": _plain(tools), "words": _by_words(tools)}
+    return ways | ({"words + meaning": _by_meaning(tools, models)} if models else {})
 
 
 def _row(name: str, group: str, asked: Sequence[Request], found: Mapping[str, Answer]) -> str:
@@ -95,16 +102,19 @@ def _plain(tools: Sequence[KnownTool]) -> Find:
     """BM25 over all of a tool's text, with stems and without fields."""
     texts = [Counter(index_words(_text(one))) for one in tools]
     mean = statistics.mean(text.total() for text in texts)
-    having = Counter(word for text in texts for word in text)
+    postings = dict[str, dict[str, float]]()
+    for tool, text in zip(tools, texts, strict=True):
+        norm = 1.2 * (0.25 + 0.75 * text.total() / mean)
+        for word, count in text.items():
+            postings.setdefault(word, {})[tool.id] = count * 2.2 / (count + norm)
 
     def find(query: str) -> Answer:
         scores = dict[str, float]()
-        for tool, text in zip(tools, texts, strict=True):
-            norm = 1.2 * (0.25 + 0.75 * text.total() / mean)
-            for word in query_words(query):
-                if count := text[word]:
-                    rarity = math.log(1 + (len(tools) - having[word] + 0.5) / (having[word] + 0.5))
-                    scores[tool.id] = scores.get(tool.id, 0.0) + rarity * count * 2.2 / (count + norm)
+        for word in query_words(query):
+            having = postings.get(word, {})
+            rarity = math.log(1 + (len(tools) - len(having) + 0.5) / (len(having) + 0.5))
+            for id, much in having.items():
+                scores[id] = scores.get(id, 0.0) + rarity * much
         ids = sorted(scores, key=lambda one: (-scores[one], one))[:DEPTH]
         return Answer(ids, is_doubted=not ids)
 
