@@ -53,6 +53,19 @@ def test_a_question_shows_what_will_run_and_is_counted_in_the_title(browser: Bro
     assert browser.complaints() == []
 
 
+def test_the_answers_to_a_long_question_are_in_sight_without_scrolling(browser: Browser, tmp_path: Path) -> None:
+    with flows(tmp_path, "\n".join(["Deploy a version to production, and tell those who wait for it."] * 60)) as at:
+        at.waits(GATED)
+        browser.resize(1280, 800)
+        opened(browser, at)
+        assert browser.run("return document.documentElement.scrollHeight") > 800
+        for answer in ("approve", "reject"):
+            bottom = browser.run(
+                "return document.querySelector(arguments[0]).getBoundingClientRect().bottom", f"button[value={answer}]"
+            )
+            assert bottom <= 800
+
+
 @pytest.mark.smoke
 def test_the_keyboard_alone_approves_with_a_note_and_a_pin(browser: Browser, at: Flows) -> None:
     id = at.waits(GATED)

@@ -32,7 +32,7 @@ MADE_UP = """
 window.explain = { words: 1, vector: null, fused: 2, late: null, rerank: null, bm25: 1.5, cosine: null };
 const row = ([id, match]) => ({ id, match, kind: 'document', preview: id, path: id, score: 0.5,
   lines: '1-2', snippet: id, explain });
-const answer = { results: arguments[0].map(row), about: { document: { stages: [] }, file: { stages: [] } } };
+const answer = { words: [], results: arguments[0].map(row), about: { document: { stages: [] }, file: { stages: [] } } };
 window.fetch = () => Promise.resolve(new Response(JSON.stringify(answer)));
 """
 

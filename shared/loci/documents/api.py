@@ -1,7 +1,7 @@
 """Documents: the one door. MCP tools, commands, pages and HTTP routes call these methods, and none behind them."""
 
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -128,9 +128,13 @@ class Documents:
             chunks = self.parts.index.chunks(owner, COLLECTION, [f"{one.id}#0" for one in found])
         return [TaggedDocument(one, chunks.get(f"{one.id}#0")) for one in found], len(every)
 
+    def all(self, owner: Owner) -> Collection[Document]:
+        """All documents, in no order."""
+        return self.parts.library.cached(owner)
+
     def newest(self, owner: Owner) -> list[Document]:
         """All documents, the newest first: by their dates, then by when they were ingested."""
-        documents = self.parts.library.cached(owner)
+        documents = self.all(owner)
         recency = recency_of(documents)
         return sorted(documents, key=lambda one: (recency.day(one), one.ingested_at, one.id), reverse=True)
 

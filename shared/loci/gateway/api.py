@@ -320,9 +320,9 @@ class Tools:
         """The last calls of the servers' tools, the newest first."""
         return self.parts.call_log.last(owner, limit)
 
-    def calls_by_day(self, owner: Owner) -> dict[str, tuple[int, int]]:
-        """How many calls of the servers' tools worked and failed, by the day, of the last days with a call."""
-        return self.parts.call_log.by_day(owner)
+    def call_history(self, owner: Owner) -> tuple[list[LoggedCall], dict[str, tuple[int, int]]]:
+        """The last calls of the servers' tools, and how many worked and failed by the day, in one read."""
+        return self.parts.call_log.history(owner)
 
     def finish_learning(self) -> None:
         """Wait until all ended runs have been learned from, before the process ends."""

@@ -68,14 +68,14 @@ class CallLog:
 
     def last(self, owner: Owner, limit: int = MOST) -> list[LoggedCall]:
         """The last calls of all processes, the newest first."""
-        self._write(owner)
-        calls = read_or_none(self._records.get(owner, LOG, "last"), _calls) or []
-        return calls[::-1][:limit]
+        return self.history(owner)[0][:limit]
 
-    def by_day(self, owner: Owner) -> dict[str, tuple[int, int]]:
-        """How many calls worked and how many failed, by the day (UTC). Days without a call are left out."""
+    def history(self, owner: Owner) -> tuple[list[LoggedCall], dict[str, tuple[int, int]]]:
+        """The last calls, the newest first, and how many worked and failed by the day (UTC), for days with a call."""
         self._write(owner)
-        return read_or_none(self._records.get(owner, LOG, "last"), _days) or {}
+        record = self._records.get(owner, LOG, "last")
+        calls = read_or_none(record, _calls) or []
+        return calls[::-1], read_or_none(record, _days) or {}
 
     def _write(self, owner: Owner) -> None:
         with self._turn:

@@ -3,7 +3,7 @@
 import shlex
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +16,7 @@ from loci.core.json import Json, JsonObject, iso
 from loci.core.seen import visible
 from loci.core.settings import Settings
 from loci.files.file import StoredFile
-from loci.gateway.call_history import DAYS
+from loci.gateway.call_history import DAYS, LoggedCall
 from loci.mcp.http.address import public_base
 from loci.mcp.http.client_lines import client_lines
 from loci.mcp.threads import SEARCHES
@@ -67,9 +67,10 @@ class HomeRoutes:
 
     def _contents(self, owner: Owner, _: Request) -> JsonObject:
         """The numbers of what the owner has, and what has failed of it."""
-        documents, files = self._app.documents.newest(owner), self._app.files.listed(owner, newest_first=True)
+        documents, files = self._app.documents.all(owner), self._app.files.listed(owner)
         servers, learned = self._app.tools.known(owner), self._app.tools.capabilities.all(owner)
-        failed = sorted(self._failures(owner, servers, files), key=lambda one: str(one["at"]), reverse=True)
+        calls, days = self._app.tools.call_history(owner)
+        failed = sorted(_failures(servers, files, calls), key=lambda one: str(one["at"]), reverse=True)
         return {
             "documents": len(documents),
             "passages": sum(one.chunks for one in documents),
@@ -80,36 +81,38 @@ class HomeRoutes:
             "tools": sum(len(one.tools) for one in servers),
             "learned": len(learned),
             "failed": {"rows": [*failed[:SHOWN]], "total": len(failed)},
-            "days": self._days(owner, [one.ingested_at for one in documents], [one.newest.added_at for one in files]),
+            "days": _days(days, [one.ingested_at for one in documents], [one.newest.added_at for one in files]),
         }
 
-    def _days(self, owner: Owner, documents: Iterable[str], files: Iterable[str]) -> JsonObject:
-        """The calls of the last days, and the documents and files by the day on which they came or last changed."""
-        now, calls = time.time(), self._app.tools.calls_by_day(owner)
-        days = [iso(now - DAY_SECONDS * ago)[:10] for ago in reversed(range(DAYS))]
-        counts = [Counter(at[:10] for at in some) for some in (documents, files)]
-        return {
-            "until": days[-1],
-            "calls": [[calls.get(day, (0, 0))[at] for day in days] for at in (0, 1)],
-            "changed": [[count[day] for day in days] for count in counts],
-        }
 
-    def _failures(
-        self, owner: Owner, servers: "Iterable[ConfiguredServer]", files: Iterable[StoredFile]
-    ) -> Iterable[JsonObject]:
-        """The servers that do not answer, the files that could not be read, and the calls that failed in a day."""
-        for server in servers:
-            if server.failure and not server.entry.disabled:
-                at = iso(server.failed_at or 0)
-                yield _failure(server.name, "does not answer", server.failure, at, "tools")
-        for file in files:
-            if file.newest.status == "error":
-                why, to = file.newest.reason or "", f"files#{file.id}"
-                yield _failure(file.full_path, "not read", why, file.newest.added_at, to)
-        since = time.time() - DAY_SECONDS
-        for call in self._app.tools.last_calls(owner):
-            if call.is_failed and call.at > since:
-                yield _failure(call.tool, "call failed", call.outcome, iso(call.at), "tools#calls")
+def _days(calls: Mapping[str, tuple[int, int]], documents: Iterable[str], files: Iterable[str]) -> JsonObject:
+    """The calls of the last days, and the documents and files by the day on which they came or last changed."""
+    now = time.time()
+    days = [iso(now - DAY_SECONDS * ago)[:10] for ago in reversed(range(DAYS))]
+    counts = [Counter(at[:10] for at in some) for some in (documents, files)]
+    return {
+        "until": days[-1],
+        "calls": [[calls.get(day, (0, 0))[at] for day in days] for at in (0, 1)],
+        "changed": [[count[day] for day in days] for count in counts],
+    }
+
+
+def _failures(
+    servers: "Iterable[ConfiguredServer]", files: Iterable[StoredFile], calls: Iterable[LoggedCall]
+) -> Iterable[JsonObject]:
+    """The servers that do not answer, the files that could not be read, and the calls that failed in a day."""
+    for server in servers:
+        if server.failure and not server.entry.disabled:
+            at = iso(server.failed_at or 0)
+            yield _failure(server.name, "does not answer", server.failure, at, "tools")
+    for file in files:
+        if file.newest.status == "error":
+            why, to = file.newest.reason or "", f"files#{file.id}"
+            yield _failure(file.full_path, "not read", why, file.newest.added_at, to)
+    since = time.time() - DAY_SECONDS
+    for call in calls:
+        if call.is_failed and call.at > since:
+            yield _failure(call.tool, "call failed", call.outcome, iso(call.at), "tools#calls")
 
 
 def _failure(title: str, what: str, why: str, at: str, to: str) -> JsonObject:

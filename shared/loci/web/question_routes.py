@@ -61,8 +61,8 @@ WARNING: Final = "These are the tool&rsquo;s own words: nobody has checked them.
 FORM_WARNING: Final = "The server gets what you write here. Write no password and no key."
 ANSWER: Final = "answer-"
 """The beginning of the names of the fields of a server's question."""
-PIN: Final = """<label for="pin">Your PIN, to approve</label>
-    <input id="pin" name="pin" type="password" maxlength="200" autocomplete="off">"""
+PIN: Final = """<div><label for="pin">Your PIN, to approve</label>
+    <input id="pin" name="pin" type="password" maxlength="200" autocomplete="off"></div>"""
 ALL: Final = '<a href="runs">All that waits</a>'
 LONGEST_SHOWN: Final = 20_000
 """Characters of a task's arguments, or of its code, on the page of its question. The page of the run has the rest."""
@@ -234,12 +234,13 @@ def _form(
     elif lacks is not None:
         approve, problem = "", str(lacks)
     said = f'<p class="problem" role="alert">{_text(problem)}</p>' if problem else ""
-    return f"""<form method="post" action="approve?link={html.escape(token)}">
+    kind = "" if form else ' class="beside"'
+    return f"""<form{kind} method="post" action="approve?link={html.escape(token)}">
     {said}
     <input type="hidden" name="{FIELD}" value="{html.escape(form_token)}">
     {fields}
-    <label for="feedback">Note, kept with the answer</label>
-    <input id="feedback" name="feedback" maxlength="{LONGEST_FEEDBACK}" autocomplete="off">
+    <div><label for="feedback">Note, kept with the answer</label>
+    <input id="feedback" name="feedback" maxlength="{LONGEST_FEEDBACK}" autocomplete="off"></div>
     {pin}
     {approve}
     <button name="answer" value="reject" class="plain" formnovalidate>{no}</button>

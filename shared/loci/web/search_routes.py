@@ -1,5 +1,6 @@
 """`/ui/search`: the page that searches documents and files, and the JSON that it asks for."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -16,10 +17,12 @@ from loci.documents.tools.search_results import PASSAGE, render_results
 from loci.files.finder import NO_FILE
 from loci.files.search_query import FileScope, parsed
 from loci.files.tools.search_views import whole_answer
+from loci.graph.distinctive_terms import FUNCTION_WORDS
 from loci.graph.neighbourhood import DocumentLink
 from loci.graph.readable_document import ReadableDocument
 from loci.mcp.threads import SEARCHES
 from loci.search.ranking import LEVELS, Match
+from loci.search.words import index_words
 from loci.web.browser_auth import BrowserAuth, Visit, number_in
 from loci.web.page import HtmlPage, PageKind, shell_page
 
@@ -35,6 +38,8 @@ LONGEST_EXAMPLE: Final = 60
 """Characters of an example: a longer title is not one."""
 MOST_COUNTED: Final = 2_000
 """Documents. The most linked of more are not looked for when the page is loaded."""
+MARKED: Final = re.compile(r"[^\W_]{3,}")
+MOST_MARKED: Final = 20
 Found = tuple[Match, float, JsonObject]
 """The fit of a result, its score, and the result."""
 
@@ -77,6 +82,7 @@ class SearchRoutes:
         return {
             "results": in_one_list(documents, files),
             "about": {"document": about_documents, "file": about_files},
+            "words": [*telling_words(question)],
         }
 
     def _documents(self, owner: Owner, question: str) -> tuple[list[Found], JsonObject]:
@@ -118,6 +124,13 @@ class SearchRoutes:
     def _document(self, owner: Owner, request: Request) -> JsonObject:
         first = number_in(request, "from") or 0
         return _readable(self._app.graph.readable(owner, request.path_params["id"], first))
+
+
+def telling_words(question: str) -> Sequence[str]:
+    """The words of the question that a passage shows marked: those that say something, if there are any."""
+    words = list(dict.fromkeys(one for one in MARKED.findall(question.lower())))
+    telling = [one for one in words if not FUNCTION_WORDS.issuperset(index_words(one))]
+    return (telling or words)[:MOST_MARKED]
 
 
 def in_one_list(*searches: Sequence[Found]) -> list[Json]:

@@ -92,6 +92,19 @@ def test_no_question_is_refused(ann: Visitor, question: str) -> None:
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "EMPTY_QUERY")
 
 
+@each(
+    "question, marked",
+    [
+        ("What is the price of the ferry to Kos?", ["price", "ferry", "kos"]),
+        ("Wie teuer ist die Fähre", ["teuer", "fähre"]),
+        ("late-fees, late_fees", ["late", "fees"]),
+        ("who are they", ["who", "are", "they"]),
+    ],
+)
+def test_the_words_of_a_question_that_say_something_are_marked(ann: Visitor, question: str, marked: list[str]) -> None:
+    assert get(ann, f"/results?{urlencode({'q': question})}")["words"] == marked
+
+
 def test_a_document_is_read_with_its_links_in_both_directions(app: App, ann: Visitor) -> None:
     id = add(app, "notes/a.md", "---\ntags: [sea]\n---\n# A\n\nSee [[b]], [the same](sub/b.md) and [[gone]].\n")
     other = add(app, "notes/sub/b.md", "# B\n\nBack to [a](../a.md).\n")

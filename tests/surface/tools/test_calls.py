@@ -106,7 +106,7 @@ async def test_calls_are_counted_by_the_day_for_a_month(served: App, connect: Co
     await call(connect, "shop:add_numbers", {"a": 1, "b": 2})
     await call(connect, "shop:add_numbers", {"a": 1})
     served.tools.parts.later.finish()
-    days = served.tools.calls_by_day(LOCAL)
+    days = served.tools.call_history(LOCAL)[1]
     assert len(days) == 30
     assert days["2020-01-31"] == (31, 0)
     new = [count for day, count in days.items() if not day.startswith("2020")]

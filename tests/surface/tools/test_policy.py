@@ -29,7 +29,7 @@ def test_what_the_policy_refuses_can_be_looked_up(tmp_path: Path) -> None:
                 app.tools.value(LOCAL_CALLER, "code", tool, {**arguments})
         app.tools.parts.later.finish()
         assert [one.outcome for one in app.tools.last_calls(LOCAL)] == ["APPROVAL_PENDING", "TOOL_DENIED"]
-        days = app.tools.calls_by_day(LOCAL).values()
+        days = app.tools.call_history(LOCAL)[1].values()
         assert [sum(some) for some in zip(*days, strict=True)] == [0, 1]  # the one that waits has not failed
 
 

@@ -1,10 +1,6 @@
 // A passage: its place, the headings above it, and its text with the words that were asked for.
 let wantedWords = [];
 
-function rememberWords(question) {
-  wantedWords = (question.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) || []).slice(0, 20);
-}
-
 // Cuts the text at the wanted words. Only text nodes are made of it.
 function marked(name, text, more) {
   const made = element(name, undefined, more);

@@ -10,7 +10,8 @@ function labelOf(point) {
 function makeLabels(context, camera, layout, sizeOf) {
   const HEIGHT = 15;
   const FEW = 300;
-  const HUBS = innerWidth > 720 ? 8 : 4;
+  // In a small graph each name has a place beside its dot, or none.
+  const HUBS = count < 40 ? 0 : innerWidth > 720 ? 8 : 4;
   const LEAST = 4;
   const ROOM = 1280 * 720;
   const taken = [];
@@ -23,7 +24,7 @@ function makeLabels(context, camera, layout, sizeOf) {
 
   const hits = (box, one) => box[0] < one[2] && box[2] > one[0] && box[1] < one[3] && box[3] > one[1];
 
-  // Places a name below its dot, else above it, if it covers nothing. The name of a hub may cover dots.
+  // Places a name below its dot, above or beside it, where it covers nothing. The name of a hub may cover dots.
   function place(point, must, isHub) {
     const [x, y] = camera.toScreen(layout.x[point], layout.y[point]);
     if (x < -40 || y < -20 || x > innerWidth + 40 || y > innerHeight + 20) return;
@@ -32,13 +33,15 @@ function makeLabels(context, camera, layout, sizeOf) {
     // A name stays whole beside the edge, unless its point is beyond it.
     const middle = x < 0 || x > innerWidth ? x : Math.max(half, Math.min(x, innerWidth - half));
     const away = sizeOf(point) + 4;
-    const boxes = [y + away, y - away - HEIGHT].map((top) => [middle - half, top - 1, middle + half, top + HEIGHT]);
+    const places = [[middle, y + away], [middle, y - away - HEIGHT], [x + away + half, y - HEIGHT / 2], [x - away - half, y - HEIGHT / 2]];
+    const boxes = places.filter(([at], number) => number < 2 || (at >= half && at <= innerWidth - half)).map(([at, top]) => [at - half, top - 1, at + half, top + HEIGHT]);
     const isFree = (box) => !taken.some((one) => hits(box, one)) && (isHub || !dots.some((one) => hits(box, one)));
     const box = boxes.find(isFree) || (must && boxes[0]);
     if (!box) return;
     taken.push(box);
-    context.strokeText(text, middle, box[1] + 1);
-    context.fillText(text, middle, box[1] + 1);
+    const centre = (box[0] + box[2]) / 2;
+    context.strokeText(text, centre, box[1] + 1);
+    context.fillText(text, centre, box[1] + 1);
   }
 
   // Only in small graphs: among thousands of dots every name covers some.

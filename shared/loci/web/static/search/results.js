@@ -166,7 +166,6 @@ function makeResults() {
   return async (wanted) => {
     const mine = ++asked;
     question = wanted.trim();
-    rememberWords(question);
     find('examples').hidden = Boolean(question) || facts.examples.length === 0;
     clear(question ? 'Searching …' : find('examples').hidden ? 'Documents and files, by words and by meaning' : 'Documents and files, by words and by meaning. For example:');
     if (!question) return;
@@ -175,6 +174,7 @@ function makeResults() {
       const answer = await ask('search/results', { q: question });
       if (mine !== asked) return;
       found = answer;
+      wantedWords = answer.words;
       say(show());
     } catch (error) {
       if (mine === asked) find('counts').textContent = error.message;
