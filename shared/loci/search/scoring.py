@@ -74,24 +74,29 @@ class ScoredPassage:
     """The degree to which the question is the name of the document; None: the document has another name."""
 
 
-def fuse(candidates: Sequence[Candidate], alpha: float) -> list[Fused]:
+def fuse(candidates: Sequence[Candidate], alpha: float, unrelated: float = 0.0) -> list[Fused]:
     """Best first: `alpha` of the cosine plus the rest of BM25.
 
     Each leg is divided by its own maximum, because the BM25 of Lucene and of FTS5 differ by a constant factor. A
-    passage without a vector, which may not be computed yet, counts by its words alone.
+    passage without a vector, which may not be computed yet, counts by its words alone. A cosine counts from that of
+    `unrelated` texts on: those of some models all lie between 0.7 and 1.
     """
     best_cosine = max((one.cosine or 0.0 for one in candidates), default=0.0)
+    floor = unrelated if unrelated < best_cosine else 0.0
     best_bm25 = max((one.bm25 or 0.0 for one in candidates), default=0.0)
     if best_cosine <= 0:
         alpha = 0.0
+
+    def by_sense(cosine: float) -> float:
+        return max(0.0, cosine - floor) / (best_cosine - floor)
 
     def score(one: Candidate) -> float:
         by_words = (one.bm25 or 0.0) / best_bm25 if best_bm25 > 0 else 0.0
         if not alpha or one.cosine is None:
             return by_words
         if best_bm25 <= 0:  # no passage has a word of the question
-            return max(0.0, one.cosine) / best_cosine
-        return alpha * max(0.0, one.cosine) / best_cosine + (1 - alpha) * by_words
+            return by_sense(one.cosine)
+        return alpha * by_sense(one.cosine) + (1 - alpha) * by_words
 
     scored = sorted(((score(one), one) for one in candidates), key=lambda pair: (-pair[0], pair[1].chunk))
     return [Fused(one, value, rank) for rank, (value, one) in enumerate(scored, 1)]

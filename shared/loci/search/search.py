@@ -228,7 +228,7 @@ class Search:
         vector = self._vector(question.text, log)
         candidates = Look(self._index, owner, collection, question, vector, where).candidates(limit, each, log)
         embedding = vector and vector.embedding
-        fused = fuse(candidates, ALPHA if embedding else 0.0)
+        fused = fuse(candidates, ALPHA, embedding.scale.unrelated_cosine) if embedding else fuse(candidates, 0.0)
         ranked = best_of_each(fused, each)
         if limit > CANDIDATES and len(set(question.words)) == 1:
             ranked = _with_the_word_first(ranked, candidates)

@@ -50,6 +50,15 @@ def test_the_words_have_their_share_beside_the_vectors() -> None:
     assert [(one.candidate, one.score) for one in found] == [(both, 1.0), (worded, 1.0), (near, 0.4375)]
 
 
+def test_cosines_count_from_that_of_unrelated_texts_on() -> None:
+    answer = Candidate("answer", "answer", cosine=0.83)
+    worded = Candidate("worded", "worded", bm25=4.0, cosine=0.73)
+    some = Candidate("some", "some", bm25=1.0, cosine=0.79)
+    found = fuse([answer, worded, some], 0.6, unrelated=0.73)
+    assert [one.candidate.chunk for one in found] == ["answer", "some", "worded"]
+    assert [one.score for one in found] == pytest.approx([0.6, 0.46, 0.4])
+
+
 def test_without_a_model_or_with_one_that_tells_nothing_the_words_decide() -> None:
     assert relevance(None, None, 0.25) == relevance(0.4, None, 0.25) == relevance(0.4, BLIND, 0.25) == 0.25
 
