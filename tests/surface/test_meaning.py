@@ -71,6 +71,14 @@ async def test_what_was_said_word_for_word_comes_first(example: App) -> None:
     assert best["score"] > 0.8
 
 
+async def test_a_question_in_another_script_names_the_model_that_knows_it(example: App) -> None:
+    found = await search(example, "Что делать, если батарея вздулась?")
+    [vector] = [stage for stage in found["metadata"]["stages"] if stage["stage"] == "vector"]
+    assert not vector["ran"]
+    assert "loci models pull multilingual-e5-small" in vector["note"]
+    assert "embeds all documents again" in vector["note"]
+
+
 async def test_the_stages_say_what_ran(example: App) -> None:
     found = await search(example, "batteries")
     ran = {stage["stage"]: stage["ran"] for stage in found["metadata"]["stages"]}

@@ -54,6 +54,11 @@ NAMED = 10
 NO_MODEL = Stage("language_model", False, 0.0, "no model is configured: set LOCI_LANGUAGE_MODEL")
 """The report of the last stage in a deployment without a language model."""
 T = TypeVar("T")
+FOR_ALL_SCRIPTS = (
+    "For other languages: loci models pull multilingual-e5-small, and set embedder to it. Then Loci embeds all"
+    " documents again"
+)
+"""The advice after a question in a script that the model does not know."""
 NEAREST = 3
 """Documents that the reason names if nothing fits."""
 LONGEST_TITLE = 80
@@ -281,7 +286,7 @@ class Search:
         if model is None:
             log.skipped("vector", self._embedder.missing())
         elif not knows_script(model.scripts, query):
-            log.skipped("vector", f"{model.identity} was not trained on this script")
+            log.skipped("vector", f"{model.identity} was not trained on this script. {FOR_ALL_SCRIPTS}")
         else:
             return QuestionVector(self._embedder, model, query)
         return None
