@@ -16,7 +16,7 @@ from loci.app import App
 from loci.core.errors import Refused
 from loci.transfer.other_programs import notes_at
 from tests.attack.mutations import json_values
-from tests.e2e.test_coming_from_elsewhere import GRAPH, conversations
+from tests.e2e.test_coming_from_elsewhere import CHANNEL, GRAPH, SAID, SESSION, conversations
 from tests.support.archives import imported, opened
 from tests.support.each import each
 
@@ -70,6 +70,7 @@ def in_file(name: str, folder: Path, value: Any) -> Path:
 
 WAYS: dict[str, tuple[Write, st.SearchStrategy[Any]]] = {
     "claude": (partial(in_file, "conversations.json"), odd(conversations())),
+    "chats": (partial(in_file, "chats.jsonl"), st.sampled_from([SESSION, SAID, CHANNEL]).flatmap(odd)),
     "memory-server": (partial(in_file, "memory.jsonl"), odd([json.loads(line) for line in GRAPH.splitlines()])),
 }
 

@@ -117,3 +117,94 @@ def test_what_nobody_knows_is_refused(data: Path, notes: Path) -> None:
     assert (ended.returncode, "loci ingest" in ended.stderr) == (1, True)
     for gone in ("evernote", "obsidian", "basic-memory"):
         assert "loci ingest" in loci(data, "import", str(notes), "--from", gone).stderr
+
+
+# Transcripts
+
+
+def at(minute: int) -> str:
+    return f"2026-02-14T10:{minute:02}:00.000Z"
+
+
+SESSION: list[dict[str, Any]] = [
+    {"type": "summary", "summary": "Ferry times", "leafUuid": "1"},
+    {"type": "user", "isMeta": True, "message": {"role": "user", "content": "Caveat: made by a command"}},
+    {"type": "user", "timestamp": at(1), "message": {"role": "user", "content": "How long does the ferry take?"}},
+    {
+        "type": "assistant",
+        "timestamp": at(2),
+        "message": {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "a secret thought"},
+                {"type": "text", "text": "I read the table.\n\n# Plan"},
+                {"type": "tool_use", "name": "Read", "input": {"path": "table.csv"}},
+            ],
+        },
+    },
+    {
+        "type": "user",
+        "timestamp": at(3),
+        "message": {"role": "user", "content": [{"type": "tool_result", "content": "a long result"}]},
+    },
+    {"type": "assistant", "timestamp": at(4), "message": {"content": [{"type": "text", "text": "Three hours."}]}},
+    {"type": "assistant", "isSidechain": True, "timestamp": at(5), "message": {"content": "beside"}},
+    {"type": "file-history-snapshot", "snapshot": {}},
+]
+SAID: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Where is the harbour?"},
+    {"role": "assistant", "content": [{"type": "text", "text": "In Lindau."}]},
+]
+CHANNEL: list[dict[str, Any]] = [
+    {
+        "type": "message",
+        "user": "U1",
+        "text": "Who has the oars?",
+        "ts": "1771063200.0",
+        "user_profile": {"real_name": "Ann"},
+    },
+    {"type": "message", "bot_id": "B1", "text": "A build passed", "ts": "1771063210.0"},
+    {"type": "message", "user": "U2", "text": "I do.", "ts": "1771063260.0"},
+]
+
+
+def lines(rows: list[dict[str, Any]]) -> str:
+    return "\n".join(map(json.dumps, rows)) + "\n"
+
+
+def test_a_folder_of_sessions_of_claude_code_becomes_conversations(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "0a.jsonl").write_text(lines(SESSION))
+    (tmp_path / "project" / "memory.jsonl").write_text(GRAPH)
+    assert moved(data, "import", tmp_path, "--from", "claude")["taken"] == {"documents": 1}
+    [(path, text)] = texts(data).items()
+    assert path == "claude/2026-02-14 Ferry times.md"
+    said = "## Human\n\nHow long does the ferry take?\n\n## Claude\n\nI read the table.\n\n# Plan\n\nThree hours.\n"
+    assert text.endswith(f"# Ferry times\n\n{said}")
+    [document] = opened(data).documents.newest(LOCAL)
+    assert (document.title, document.tags, document.date) == ("Ferry times", ("conversation",), "2026-02-14")
+
+
+TRANSCRIPTS = {
+    "a session": ("0a.jsonl", lines(SESSION), "2026-02-14 Ferry times", "## Claude\n\nI read the table."),
+    "roles": ("chat.jsonl", lines(SAID), "Where is the harbour", "harbour?\n\n## Assistant\n\nIn Lindau.\n"),
+    "roles in a list": ("chat.json", json.dumps(SAID), "Where is the harbour", "## Assistant\n\nIn Lindau.\n"),
+    "Slack": ("boats.json", json.dumps(CHANNEL), "2026-02-14 boats", "## U2 (2026-02-14 10:01)\n\nI do.\n"),
+}
+
+
+@each("kind", TRANSCRIPTS)
+def test_a_transcript_is_known_by_its_shape(data: Path, tmp_path: Path, kind: str) -> None:
+    name, content, title, said = TRANSCRIPTS[kind]
+    (tmp_path / name).write_text(content)
+    moved(data, "import", tmp_path / name, "--into", kind)
+    assert said in texts(data)[f"{kind}/{title}.md"]
+
+
+@each("content", ["", "[]", "{}", '[{"role": 5}]', '{"level": "info", "message": "started"}\n', '[{"user": "x"}]'])
+def test_json_without_a_conversation_is_refused(data: Path, tmp_path: Path, content: str) -> None:
+    (tmp_path / "log.jsonl").write_text(content)
+    ended = loci(data, "import", str(tmp_path / "log.jsonl"), "--from", "chats")
+    assert (ended.returncode, "has no conversation" in ended.stderr) == (1, True)
+    assert texts(data) == {}

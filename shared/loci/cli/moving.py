@@ -112,7 +112,7 @@ def import_(
     source: Annotated[
         str | None,
         value(
-            "The format of PATH: memory-server or claude. Without PATH: the URL of a Loci server.",
+            "The format of PATH: memory-server, claude or chats. Without PATH: the URL of a Loci server.",
             "--from",
             "WHAT",
         ),
@@ -123,7 +123,7 @@ def import_(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported. Nothing changes.")] = False,
     into: Annotated[
         str | None,
-        value("The folder for documents of another program. Default: claude or memory-server.", metavar="FOLDER"),
+        value("The folder for documents of another program. Default: its format.", metavar="FOLDER"),
     ] = None,
     programs: Annotated[
         bool,

@@ -1,4 +1,4 @@
-"""Exports of other programs as documents: conversations of claude.ai, and the memory of the reference memory server.
+"""Exports of other programs as documents: conversations, and the memory of the reference memory server.
 
 Anthropic does not document the format of its export. This reads what such exports have had since 2024, and refuses
 another shape.
@@ -7,7 +7,7 @@ another shape.
 import json
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -21,9 +21,11 @@ from loci.documents.document import ids_for
 from loci.documents.ingest.local_files import blob_key, checked_path
 from loci.transfer.documents import bare_document
 from loci.transfer.items import Item, Loaded, UnreadableItem
+from loci.transfer.transcripts import transcript_of
 
-KNOWN: Final = ("claude", "memory-server")
+KNOWN: Final = ("claude", "chats", "memory-server")
 CONVERSATIONS: Final = "conversations.json"
+TRANSCRIPTS: Final = (".jsonl", ".json")
 LARGEST: Final = 512 << 20
 NOT_IN_A_NAME: Final = re.compile(r'[\s/\\:*?"<>|#^\[\]]+')
 LONGEST_NAME: Final = 100
@@ -50,7 +52,8 @@ def notes_at(path: Path, kind: str | None, into: str | None) -> Iterator[Loaded 
         advice = f"Give the path of an archive of loci export, or of an export of {', '.join(KNOWN)}"
         raise Refused(f"There is no {path}", advice, code="NO_SUCH_PATH")
     kind = kind or _kind_of(path)
-    read = _conversations if kind == "claude" else _entities
+    is_export = path.suffix.lower() == ".json" or (path / CONVERSATIONS).is_file()
+    read = _entities if kind == "memory-server" else _conversations if kind == "claude" and is_export else _transcripts
     folder = (into or kind).strip("/")
     for note in [*read(path)]:
         try:
@@ -64,7 +67,7 @@ def _kind_of(path: Path) -> str:
     if file.name == CONVERSATIONS and file.is_file():
         return "claude"
     if file.suffix.lower() in (".jsonl", ".json") and file.is_file():
-        return "memory-server"
+        return "chats" if transcript_of(_text_of(file)) else "memory-server"
     advice = f"Say it with --from {' or '.join(KNOWN)}; a folder of markdown: loci ingest FOLDER"
     raise Refused(f"{path} is no archive of Loci, and not of another program that it knows", advice)
 
@@ -135,11 +138,36 @@ def _conversations(path: Path) -> Iterator[Note]:
         said = [text for message in one.chat_messages or () if (text := message.said())]
         if said:
             title = (one.name or "").strip() or "Conversation"
-            head = ["---", f"title: {json.dumps(title, ensure_ascii=False)}", "tags: [conversation]"]
-            head += [f"date: {one.created_at}"] if one.created_at else []
-            head += [f"source: claude.ai/chat/{one.uuid}", "---", f"# {_line(title)}"]
-            content = "\n\n".join(["\n".join(head), *said]) + "\n"
-            yield Note(_file_name(f"{one.created_at or ''} {title}", taken), content, one.updated_at)
+            source = f"claude.ai/chat/{one.uuid}"
+            yield _conversation(title, one.created_at, one.updated_at, source, said, taken)
+
+
+def _conversation(
+    title: str, day: str | None, last_day: str | None, source: str | None, said: Sequence[str], taken: set[str]
+) -> Note:
+    """The note of a conversation: facts about it, then its messages."""
+    head = ["---", f"title: {json.dumps(title, ensure_ascii=False)}", "tags: [conversation]"]
+    head += [f"date: {day}"] if day else []
+    head += [f"source: {source}"] if source else []
+    content = "\n\n".join(["\n".join([*head, "---", f"# {_line(title)}"]), *said]) + "\n"
+    return Note(_file_name(f"{day or ''} {title}", taken), content, last_day)
+
+
+def _transcripts(path: Path) -> Iterator[Note]:
+    """Read a note for each file that holds a conversation."""
+    taken: set[str] = set()
+    is_any = False
+    for file in sorted(path.rglob("*.json*")) if path.is_dir() else [path]:
+        found = transcript_of(_text_of(file)) if file.is_file() and file.suffix.lower() in TRANSCRIPTS else None
+        if found and found.messages:
+            is_any = True
+            # Slack exports a folder for a channel, with a file for each day.
+            title = found.title or (file.parent.name if file.stem == found.day else file.stem)
+            yield _conversation(title, found.day, found.last_day, None, found.messages, taken)
+    if not is_any:
+        what = f"{path} has no conversation that Loci can read"
+        advice = "Give a .jsonl file of Claude Code, lines with role and content, an export of Slack, or their folder"
+        raise Refused(what, advice, code="BAD_FORMAT")
 
 
 # The reference memory server
