@@ -72,6 +72,16 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
+class OutlinePart:
+    """Lines that belong together. Lines count from 0, and `end` is the line after the last."""
+
+    first: int
+    end: int
+    kind: Literal["paragraph", "item", "lines"]
+    """A list has one part per item. A table, code and HTML are `lines`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Mention:
     """A link as it is written in a document. Its target may not exist."""
 

@@ -1,17 +1,18 @@
 """The headings and parts of a document, with their lines, and the blocks that passages are made of."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from html import unescape
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from pathlib import PurePosixPath
-from typing import Literal
 
 from markdown_it import MarkdownIt
 
-from loci.markdown.nouns import Heading
+from loci.markdown.conversations import NO_MESSAGES, Messages, with_messages
+from loci.markdown.nouns import Heading, OutlinePart
 from loci.markdown.tags import TAGS_COMMENT
 from loci.search.passages import Block
 
@@ -33,21 +34,13 @@ IMAGE = re.compile(r"\[?!\[[^\[\]]*+\]\([^()\s]*+\)(?:\]\([^()\s]*+\))?")
 """A picture, perhaps in a link, as the badges are behind the names of projects."""
 FEWEST_TURNS = 3
 """Turns in a row that make a conversation."""
+SHORT_MESSAGE = 400
+"""Characters."""
 # A speaker and then some text: "Ann:", "**Ann Lee:**", "[10:32] Ann:", "> Ann:".
 TURN = re.compile(
     r"(?:> ?)?(?:\[[^\]\n]{1,40}\] ?|\(?\d{1,2}:\d\d(?::\d\d)?\)? ?(?:[-–—] ?)?)?"  # noqa: RUF001
     r"(?:\*\*|__)?[^\W\d_][\w .'’-]{0,30}(?:\*\*|__)?: ?(?:\*\*|__)?\s*\S"  # noqa: RUF001
 )
-
-
-@dataclass(frozen=True, slots=True)
-class OutlinePart:
-    """Lines that belong together. Lines count from 0, and `end` is the line after the last."""
-
-    first: int
-    end: int
-    kind: Literal["paragraph", "item", "lines"]
-    """A list has one part per item. A table, code and HTML are `lines`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +50,8 @@ class MarkdownOutline:
     parts: tuple[Heading | OutlinePart, ...]
     code: tuple[tuple[int, int], ...] = ()
     """The code blocks, also those in lists and quotations: the first line of each, and the line after its last."""
+    messages: Messages = NO_MESSAGES
+    """The messages, if the text is a conversation."""
 
     @property
     def headings(self) -> tuple[Heading, ...]:
@@ -70,11 +65,10 @@ def is_plain_text(path: str, lines: Sequence[str]) -> bool:
 
 def outline_of(path: str, lines: Sequence[str], skip: int) -> MarkdownOutline:
     """The outline of the document at that path. The first `skip` lines are front matter."""
-    return (
-        MarkdownOutline(tuple(_paragraphs(lines, skip)))
-        if is_plain_text(path, lines)
-        else outline_of_markdown(lines, skip)
-    )
+    if not is_plain_text(path, lines):
+        return outline_of_markdown(lines, skip)
+    parts, messages = with_messages(lines, list(_paragraphs(lines, skip)))
+    return MarkdownOutline(tuple(parts), messages=messages)
 
 
 def outline_of_markdown(lines: Sequence[str], skip: int) -> MarkdownOutline:
@@ -97,7 +91,8 @@ def outline_of_markdown(lines: Sequence[str], skip: int) -> MarkdownOutline:
             parts.append(Heading(level, _without_markup(token.content), token.map[0] + 1))
         elif inside in LIST_TOKENS and token.level == 1 and token.type == "list_item_open" and token.map:
             parts.append(OutlinePart(token.map[0], _end_line(lines, token.map), "item"))
-    return MarkdownOutline(tuple(parts), tuple(code))
+    parts, messages = with_messages(lines, parts)
+    return MarkdownOutline(tuple(parts), tuple(code), messages)
 
 
 def prose_lines(lines: Sequence[str], outline: MarkdownOutline, skip: int) -> list[str]:
@@ -113,6 +108,7 @@ def blocks(lines: Sequence[str], outline: MarkdownOutline, title: str | None) ->
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     code_starts = {first for first, _ in outline.code}
     found: list[Block] = []
+    numbers: list[int] = []
     for path, under in groupby(_under_headings(lines, outline, (title,) if title else ()), key=lambda pair: pair[0]):
         parts = _split_turns(lines, [part for _, part in under])
         for is_turn, run in groupby(parts, key=lambda part: _is_turn(lines, part)):
@@ -121,9 +117,32 @@ def blocks(lines: Sequence[str], outline: MarkdownOutline, title: str | None) ->
                 end = starts[part.end - 1] + len(lines[part.end - 1].rstrip())
                 has_code = part.kind == "item" and not code_starts.isdisjoint(range(part.first, part.end))
                 kind = "lines" if part.kind == "lines" or has_code else "prose"
-                is_talk = is_turn and len(several) >= FEWEST_TURNS
+                is_talk = is_turn and len(several) >= FEWEST_TURNS and not outline.messages.starts
                 found.append(Block(starts[part.first], end, path, "turn" if is_talk else kind))
-    return found
+                numbers.append(bisect_right(outline.messages.starts, part.first))
+    return (
+        _after_messages(found, numbers, 0 if outline.messages.with_model else SHORT_MESSAGE)
+        if outline.messages.starts
+        else found
+    )
+
+
+def _after_messages(found: Sequence[Block], numbers: Sequence[int], least: int) -> list[Block]:
+    """The blocks of a conversation, each with what its message answers. `numbers`: of their messages, from 1.
+
+    That is the message before, if it is short and the message has more than `least` characters: short turns of a talk
+    between people are found worse with what was said before.
+    """
+    spans: dict[int, tuple[int, int]] = {}
+    for number, block in zip(numbers, found, strict=True):
+        spans[number] = (spans.get(number, (block.start, 0))[0], block.end)
+    after: dict[int, tuple[int, int] | None] = {one: (start, start) for one, (start, _) in spans.items()}
+    for last, number in pairwise(spans):
+        (asked, answered), (start, end) = spans[last], spans[number]
+        if last and answered - asked <= SHORT_MESSAGE and end - start > least:
+            after[number] = asked, answered
+    after[0] = None
+    return [replace(block, after=after[number]) for number, block in zip(numbers, found, strict=True)]
 
 
 @cache
@@ -186,6 +205,8 @@ def _under_headings(
                 yield (*top, *_titles(above)), OutlinePart(part.line - 1, part.line, "paragraph")
             above.append(part)
         elif not _is_tags_comment(lines, part):
+            if part.first in outline.messages.starts:
+                above = [one for one in above if one.level <= outline.messages.level]
             yield (*top, *_titles(above)), part
 
 

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
@@ -33,6 +33,9 @@ SPACE = re.compile(r"\s+")
 
 Count = Callable[[Sequence[str]], list[int]]
 """Returns the number of tokens of each text."""
+Span = tuple[int, int]
+Room = dict[tuple[tuple[str, ...], Span | None], int]
+"""The tokens that there are for a text under these headings, after that message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class Block:
     kind: Literal["prose", "lines", "turn"] = "prose"
     """Decides the cuts: prose after a sentence, lines (a table, code) after a line.
     A turn of a conversation is a passage of its own."""
+    after: Span | None = None
+    """The place of the message that the block's message answers; empty if it answers none. None: in no message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,7 @@ class Passage:
     tokens: int
     """The number of its tokens, without its headings."""
     is_turn: bool = False
+    after: Span | None = None
 
 
 def passages(
@@ -66,7 +72,7 @@ def passages(
 
     The text behind the first `most` passages is not looked at.
     """
-    room: dict[tuple[str, ...], int] = {}
+    room: Room = {}
     return list(islice(_packed(_sized(text, blocks, count, longest, room), room), most))
 
 
@@ -88,18 +94,26 @@ def chunks(
             first_line=bisect_right(starts, one.start),
             last_line=bisect_right(starts, max(one.start, one.end - 1)),
             text=text[one.start : one.end],
-            hash=hashlib.sha256(embedded_text(one.heading, text[one.start : one.end]).encode()).hexdigest(),
+            hash=hashlib.sha256(
+                embedded_text(one.heading, text[one.start : one.end], context_of(text, one.after)).encode()
+            ).hexdigest(),
             words=" ".join(
                 [*above[one.heading], *_words(found, own, number, under[one.heading]), *(() if number else name_words)]
             ),
+            context=context_of(text, one.after),
         )
         for number, one in enumerate(found)
     ]
 
 
-def embedded_text(heading: tuple[str, ...], text: str) -> str:
-    """The text that is embedded and hashed for a passage: its headings and the passage."""
-    return f"{heading_line(heading)}\n{text}" if heading else text
+def embedded_text(heading: tuple[str, ...], text: str, context: str = "") -> str:
+    """The text that is embedded and hashed for a passage: its headings, its context and the passage."""
+    return "\n".join(one for one in (heading_line(heading), context, text) if one)
+
+
+def context_of(text: str, after: Span | None) -> str:
+    """The message that is answered, as it is embedded with the answer, which seldom names its subject again."""
+    return "" if after is None else " ".join(text[slice(*after)].split())[:LONGEST_HEADING]
 
 
 def heading_line(heading: tuple[str, ...]) -> str:
@@ -113,24 +127,25 @@ def _words(found: Sequence[Passage], own: Sequence[list[str]], at: int, under: i
     The words of a turn come twice, because its neighbours are of other people.
     """
     yield from own[at]
-    is_turn, is_short = found[at].is_turn, found[at].tokens < SHORT
+    is_turn, is_short = found[at].is_turn or found[at].after is not None, found[at].tokens < SHORT
     if not is_short and (is_turn or under > FEW):
         return
     beside = [other for other in (at - 1, at + 1) if 0 <= other < len(found)]
-    near = [other for other in beside if found[other].heading == found[at].heading]
+    # Each message may have a speaker's heading of its own.
+    is_message = found[at].after is not None
+    near = [one for one in beside if found[one].heading == found[at].heading or (is_message and found[one].after)]
     if near and is_turn:
         yield from own[at]
     for other in near:
         yield from own[other]
 
 
-def _sized(
-    text: str, blocks: Sequence[Block], count: Count, longest: int, room: dict[tuple[str, ...], int]
-) -> Iterator[tuple[Block, int]]:
+def _sized(text: str, blocks: Sequence[Block], count: Count, longest: int, room: Room) -> Iterator[tuple[Block, int]]:
     """Pieces of the blocks that fit, with their tokens. Learns how much room there is under each heading."""
     for pieces in _batches(piece for block in blocks for piece in _cut(text, block, WINDOW)):
-        paths = [path for path in dict.fromkeys(one.heading for one in pieces) if path not in room]
-        sizes = count([*map(heading_line, paths), *(text[one.start : one.end] for one in pieces)])
+        paths = [path for path in dict.fromkeys((one.heading, one.after) for one in pieces) if path not in room]
+        above = (embedded_text(heading, "", context_of(text, after)) for heading, after in paths)
+        sizes = count([*above, *(text[one.start : one.end] for one in pieces)])
         room |= {path: max(longest // 4, longest - size) for path, size in zip(paths, sizes, strict=False)}
         yield from _fitting(text, list(zip(pieces, sizes[len(paths) :], strict=True)), room, count)
 
@@ -149,24 +164,23 @@ def _batches(pieces: Iterator[Block]) -> Iterator[list[Block]]:
         yield batch
 
 
-def _packed(pieces: Iterator[tuple[Block, int]], room: dict[tuple[str, ...], int]) -> Iterator[Passage]:
+def _packed(pieces: Iterator[tuple[Block, int]], room: Room) -> Iterator[Passage]:
     last: Passage | None = None
     for block, size in pieces:
         is_turn = block.kind == "turn"
-        may_grow = last is not None and last.heading == block.heading and not (last.is_turn or is_turn)
-        if last is not None and may_grow and last.tokens + size <= room[block.heading]:
-            last = Passage(last.start, block.end, block.heading, last.tokens + size)
+        is_near = last is not None and (last.heading, last.after) == (block.heading, block.after)
+        may_grow = is_near and not is_turn
+        if last is not None and may_grow and not last.is_turn and last.tokens + size <= room[last.heading, last.after]:
+            last = replace(last, end=block.end, tokens=last.tokens + size)
         else:
             if last is not None:
                 yield last
-            last = Passage(block.start, block.end, block.heading, size, is_turn)
+            last = Passage(block.start, block.end, block.heading, size, is_turn, block.after)
     if last is not None:
         yield last
 
 
-def _fitting(
-    text: str, counted: list[tuple[Block, int]], room: dict[tuple[str, ...], int], count: Count
-) -> list[tuple[Block, int]]:
+def _fitting(text: str, counted: list[tuple[Block, int]], room: Room, count: Count) -> list[tuple[Block, int]]:
     """Cut the pieces again until each fits its room."""
     while any(_is_too_long(block, size, room) for block, size in counted):
         cut = [_shorter(text, block, size, room) for block, size in counted]
@@ -179,15 +193,16 @@ def _fitting(
     return counted
 
 
-def _shorter(text: str, block: Block, size: int, room: dict[tuple[str, ...], int]) -> list[Block]:
+def _shorter(text: str, block: Block, size: int, room: Room) -> list[Block]:
     """Pieces of the block that will probably fit; none if the block itself fits."""
     if not _is_too_long(block, size, room):
         return []
-    return list(_cut(text, block, math.ceil((block.end - block.start) * FILL * room[block.heading] / size)))
+    most = room[block.heading, block.after]
+    return list(_cut(text, block, math.ceil((block.end - block.start) * FILL * most / size)))
 
 
-def _is_too_long(block: Block, size: int, room: dict[tuple[str, ...], int]) -> bool:
-    return size > room[block.heading] and block.end - block.start > SMALLEST
+def _is_too_long(block: Block, size: int, room: Room) -> bool:
+    return size > room[block.heading, block.after] and block.end - block.start > SMALLEST
 
 
 def _cut(text: str, block: Block, longest: int) -> Iterator[Block]:
@@ -197,10 +212,10 @@ def _cut(text: str, block: Block, longest: int) -> Iterator[Block]:
     start = block.start
     while block.end - start > longest:
         end, next_start = _boundary(text, start + longest // 2, start + longest, finer)
-        yield Block(start, end, block.heading, block.kind)
+        yield replace(block, start=start, end=end)
         start = next_start
     if start < block.end:
-        yield Block(start, block.end, block.heading, block.kind)
+        yield replace(block, start=start)
 
 
 def _boundary(text: str, low: int, high: int, finer: Sequence[re.Pattern[str]]) -> tuple[int, int]:

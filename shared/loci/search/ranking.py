@@ -30,6 +30,8 @@ class Chunk:
     words: str
     """The words that find it, cut by `search.words` and joined by spaces."""
     embedding: Embedding | None = None
+    context: str = ""
+    """The text that is embedded with the passage, but neither shown nor searched by its words. No index keeps it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,25 @@ def test_two_paragraphs_that_begin_with_a_word_and_a_colon_are_no_conversation()
     assert [block.kind for block in parsed("Note: this\n\nHint: that\n").blocks] == ["prose", "prose"]
 
 
+@each(
+    "text",
+    [
+        "# A\n\nNote: one\n\nText\n\nWarning: two\n\nText\n\nText\n\nNote: three\n\nText\n\nWarning: four\n",
+        "# A\n\n**Apple:** a fruit\n\n**Pear:** a fruit\n\n**User:** who eats it\n",
+        "# A\n\nName: Ann\nRole: user\n\nName: Bob\nRole: user\n",
+        "# A\n\n- User: who asks\n- Assistant: who answers\n",
+        "# A\n\n## f\n\nArguments:\n\n- x\n\nReturns: y\n\n## g\n\nArguments:\n\n- x\n\nReturns: y\n",
+        "# A\n\n## 1.1\n\n### Added\n\nx\n\n### Fixed\n\ny\n\n## 1.0\n\n### Added\n\nx\n\n### Fixed\n\ny\n",
+        "# A\n\n## User\n\nhas a name\n\n## Group\n\nhas users\n",
+        "# A\n\n```\nUser: hi\n\nAssistant: hello\n```\n\n| User: | Assistant: |\n|---|---|\n| a | b |\n",
+    ],
+)
+def test_what_only_looks_like_a_conversation_is_none(text: str) -> None:
+    one = parsed(text)
+    assert all(block.after is None for block in one.blocks)
+    assert [heading.level for heading in one.headings] == [line.count("#") for line in text.split("\n") if "#" in line]
+
+
 def test_a_plain_text_has_no_headings() -> None:
     one = parsed("# no heading\nstill\n\nsecond\n", "notes/a.txt")
     assert (one.title, one.headings, texts(one)) == ("a", (), ["# no heading\nstill", "second"])

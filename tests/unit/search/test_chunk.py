@@ -155,6 +155,18 @@ def test_what_a_short_turn_is_embedded_by_is_itself() -> None:
     assert one.hash == other.hash
 
 
+def test_a_long_answer_is_embedded_with_its_question_and_neither_shows_it_nor_has_its_words() -> None:
+    answer = f"**Assistant:** pear {WORDS * 35}\n\n{WORDS * 300}"
+    one, *more = cut(f"**User:** apple?\n\n{answer}\n")[1:]
+    other, *_ = cut(f"**User:** plum?\n\n{answer}\n")[1:]
+    assert one.hash != other.hash
+    assert (one.text, one.context) == (other.text, "**User:** apple?")
+    assert {chunk.context for chunk in more} == {one.context}
+    assert not any("appl" in chunk.words.split() for chunk in more)
+    for chunk in (one, *more):
+        assert estimated_tokens(embedded_text(chunk.heading, chunk.text, chunk.context)) <= LONGEST
+
+
 def test_the_tokens_of_a_document_are_counted_in_one_call() -> None:
     calls: list[int] = []
 

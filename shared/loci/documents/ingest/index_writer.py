@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from loci.documents.ingest.cutting import CutDocument
 
 COLLECTION = "documents"
-PARSER_VERSION = 7
+PARSER_VERSION = 8
 """Add one when the parser reads more out of documents: documents that an older version read are then read again."""
 MAX_FORMER_PATHS = 8
 BATCH = 128
@@ -206,7 +206,11 @@ class IndexWriter:
         if model is None:
             return EmbeddedDrafts(tuple(drafts), 0)
         held = self._index.embeddings(owner, model, list({chunk.hash for chunk in every}))
-        missing = {chunk.hash: embedded_text(chunk.heading, chunk.text) for chunk in every if chunk.hash not in held}
+        missing = {
+            chunk.hash: embedded_text(chunk.heading, chunk.text, chunk.context)
+            for chunk in every
+            if chunk.hash not in held
+        }
         try:
             made, new_ones = self._made(owner, drafts, model, missing, portion)
         except OutOfTime:  # the next try goes on from here
