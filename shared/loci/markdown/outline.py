@@ -197,6 +197,7 @@ def _under_headings(
 ) -> Iterator[tuple[tuple[str, ...], OutlinePart]]:
     """The parts, each with the headings above it. A heading with nothing below it is a part of the section above."""
     above: list[Heading] = []
+    starts = frozenset(outline.messages.starts)
     for part, following in zip(outline.parts, (*outline.parts[1:], None), strict=False):
         if isinstance(part, Heading):
             while above and above[-1].level >= part.level:
@@ -205,7 +206,7 @@ def _under_headings(
                 yield (*top, *_titles(above)), OutlinePart(part.line - 1, part.line, "paragraph")
             above.append(part)
         elif not _is_tags_comment(lines, part):
-            if part.first in outline.messages.starts:
+            if part.first in starts:
                 above = [one for one in above if one.level <= outline.messages.level]
             yield (*top, *_titles(above)), part
 
