@@ -14,6 +14,7 @@ from loci.adapters.aws.vector_fields import LONGEST_QUERY, query_of, word_of
 from loci.adapters.aws.vector_index import VectorIndex
 from loci.core.errors import Misconfigured, Refused
 from loci.core.identity import Owner
+from loci.search.languages import FORM
 from loci.search.ranking import TagsAndDate
 from tests.contract.indexes import (
     EAST,
@@ -245,3 +246,8 @@ def test_a_long_question_is_asked_by_its_longest_words() -> None:
     text = query_of([*(f"w{number}" for number in range(1_000)), "photosynthesis"])
     assert len(text) <= LONGEST_QUERY
     assert text.startswith("photosynthesis ")
+
+
+def test_stems_of_other_languages_never_take_the_place_of_a_word() -> None:
+    text = query_of([*(f"{FORM}stem{number}" for number in range(1_000)), "tax"])
+    assert (text.split()[0], len(text) <= LONGEST_QUERY) == ("tax", True)

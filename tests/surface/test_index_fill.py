@@ -161,6 +161,23 @@ async def test_a_model_that_comes_later_embeds_all(stage: Stage) -> None:
     assert stage.app.files.parts.index.counts(LOCAL, "files").embedded
 
 
+async def test_a_version_that_cuts_otherwise_cuts_documents_and_files_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await write_all(stage)
+    for module in ("loci.documents.ingest.index_writer", "loci.documents.upkeep"):
+        monkeypatch.setattr(f"{module}.PARSER_VERSION", 99)
+    for module in ("loci.files.file", "loci.files.ingest"):
+        monkeypatch.setattr(f"{module}.READER_VERSION", 99)
+    stage.take(DEPLOYED)
+    assert (await found(stage))[2]
+    assert stage.fill() > 2
+    app = stage.app
+    assert {one.parser_version for one in app.documents.parts.library.documents(LOCAL)} == {99}
+    assert {one.shown.reader for owner in (LOCAL, ANN) for one in app.files.listed(owner)} == {99}
+    assert not (await found(stage))[2]
+
+
 async def test_a_deployment_that_changes_neither_sends_nothing(stage: Stage) -> None:
     await write_all(stage)
     stage.take(DEPLOYED)

@@ -11,7 +11,7 @@ from loci.core.diagnosis import Finding, FirstNames, counted, first_names, for_o
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import LOCAL, Owner
 from loci.documents.document import Document, Root
-from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.ingest.index_writer import COLLECTION, PARSER_VERSION
 from loci.documents.ingest.local_files import TEXTS, below_root, blob_key, read_file
 from loci.search.inference import EmbeddingModel, is_sound
 from loci.search.ranking import IndexCounts
@@ -54,9 +54,10 @@ def _check_owner(app: "App", owner: Owner, *, fix: bool) -> list[Finding]:
 
 def check_documents(app: "App", owner: Owner) -> Finding:
     """Count the documents, and report the documents that were ingested with a problem."""
-    documents, faulty = 0, FirstNames()
+    documents, older, faulty = 0, 0, FirstNames()
     for one in app.documents.parts.catalog.iterate(owner):
         documents += 1
+        older += one.parser_version < PARSER_VERSION
         if one.problems:
             faulty.add(f"{one.path} ({one.problems[0]})")
     if not documents:
@@ -65,6 +66,9 @@ def check_documents(app: "App", owner: Owner) -> Finding:
     if faulty.count:
         what = f"{faulty.count:,} of {documents:,} have a problem: {faulty}"
         return Finding("documents", "warning", what, "Correct them, then run: loci ingest PATH")
+    if older:
+        what = f"{older:,} of {documents:,} were read by an older version of Loci: some words of theirs are not found"
+        return Finding("documents", "warning", what, "A running server reads them again, and so does: loci reindex")
     return Finding("documents", "ok", f"{documents:,}")
 
 

@@ -206,6 +206,10 @@ class _Renewal:
             return
         if draft.document.sha256 == document.sha256:  # its text is as old as before
             draft = replace(draft, document=replace(draft.document, ingested_at=document.ingested_at))
+        with suppress(Conflict):  # somebody writes it: then it is written whole, as it is then
+            if document.parser_version < PARSER_VERSION and self.writer.write_record(self.owner, draft, document):
+                self.found.unchanged += 1
+                return
         self.drafts.append(draft)
         if sum(max(1, len(one.chunks)) for one in self.drafts) >= BATCH:
             self._flush()

@@ -26,6 +26,7 @@ from loci.files.reading import (
     read_text,
     stopped,
 )
+from loci.search.languages import SAMPLE, language_of
 from loci.search.passages import LONGEST, Block, Count, embedded_text, heading_line, passages
 from loci.search.ranking import Chunk
 from loci.search.words import index_words
@@ -157,13 +158,24 @@ def cut_with_remark(
 ) -> tuple[list[Chunk], tuple[str, ...]]:
     """The same, and a remark if the file has more passages than it may."""
     longest -= min(count([_stem(name)])[0], longest // 2)
+    language = language_of(_beginning_of(reading.sections))
     every = (piece for group in _groups(reading.sections) for piece in _pieces(group, count, longest))
     pieces = [*islice(every, MOST_PASSAGES + 1)]
-    chunks = [_chunk(document, name, number, piece) for number, piece in enumerate(pieces[:MOST_PASSAGES])]
+    chunks = [_chunk(document, name, number, piece, language) for number, piece in enumerate(pieces[:MOST_PASSAGES])]
     if len(pieces) <= MOST_PASSAGES:
         return chunks, ()
     last = place_of(chunks[-1]).label
     return chunks, (f"Searches find only the first {MOST_PASSAGES:,} passages, up to {last}: split the file",)
+
+
+def _beginning_of(sections: Sequence[Section]) -> str:
+    """The first words of the sections, which tell the language of the file."""
+    begun: list[str] = []
+    for one in sections:
+        begun.append(one.text if isinstance(one, TextSection) else "\n".join(map(row_line, one.rows[:MOST_LINES])))
+        if sum(map(len, begun)) > SAMPLE:
+            break
+    return "\n".join(begun)
 
 
 def _groups(sections: Sequence[Section]) -> Iterator[Sequence[Section]]:
@@ -188,7 +200,7 @@ def _stem(name: str) -> str:
     return name.rpartition(".")[0] or name
 
 
-def _chunk(document: str, name: str, number: int, piece: LocatedText) -> Chunk:
+def _chunk(document: str, name: str, number: int, piece: LocatedText, language: str | None) -> Chunk:
     above = [name, *piece.heading]
     # A row says little without the name of its file: the models read it above the passage, too.
     heading = (_stem(name), *piece.heading)
@@ -203,7 +215,7 @@ def _chunk(document: str, name: str, number: int, piece: LocatedText) -> Chunk:
         last_line=piece.where.lines[1] if piece.where.lines else 0,
         text=piece.text,
         hash=hashlib.sha256(embedded_text(heading, piece.text).encode()).hexdigest(),
-        words=" ".join([*index_words(" ".join(above)), *index_words(piece.text), *labels]),
+        words=" ".join([*index_words(" ".join(above), language), *index_words(piece.text, language), *labels]),
     )
 
 

@@ -21,8 +21,10 @@ LONGEST_NAME, LONGEST_PATH = 255, 1000
 OF_VERSION = re.compile(r"(ds-[0-9a-f]{1,40})@([0-9]{1,6})")
 RULES: Final = "rules"
 """The author of a summary that is extracted."""
-READER_VERSION: Final = 3
-"""Raised when more is read out of files: what an older reader has read is then read again."""
+READER_VERSION: Final = 4
+"""Raised when more is read out of files, or they are cut otherwise: what an older reader has read is read again."""
+READ_ALIKE: Final = 3
+"""The first version whose readings are those of today: they are only cut again."""
 JOINERS = "\u200c\u200d"
 SHEETS = frozenset({"xlsx", "xls", "ods", "csv", "tsv"})
 PICTURES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg"})

@@ -12,6 +12,7 @@ from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import LONGEST_ID, Lake
 from loci.files.locators import Locator, cell_range, cells_in, place_of
 from loci.files.search_query import COLLECTION, FileScope, VersionsAt, VersionsThen, folders_of, is_in_folder
+from loci.search.languages import language_of
 from loci.search.names import NOT_IN_A_NAME
 from loci.search.ranking import LEVELS, Chunk, Explanation, Hit, Match, Stage, Where, surest
 from loci.search.search import Search
@@ -260,7 +261,7 @@ def _some(files: Sequence[StoredFile]) -> str:
 
 def _passage(hit: Hit, asked: Question) -> FoundPassage:
     chunk = hit.chunk
-    part = excerpt_of(chunk, place_of(chunk), asked.words, SHOWN)
+    part = excerpt_of(chunk, place_of(chunk), asked.with_forms(asked.words), SHOWN)
     heading = chunk.heading[1:]
     return FoundPassage(chunk.id, part.text, part.where, part.columns, heading, hit.match, hit.score, hit.why)
 
@@ -336,7 +337,8 @@ def _rows(text: str, where: Locator) -> _Rows | None:
 
 def _best(lines: Sequence[str], words: Collection[str], room: int, between: int = 1) -> tuple[int, int]:
     """The first and the end of neighbours that fit and have most of the words; a word of few lines counts more."""
-    having = [set(index_words(line)).intersection(words) for line in lines]
+    language = language_of("\n".join(lines))
+    having = [set(index_words(line, language)).intersection(words) for line in lines]
     counts = {word: sum(word in one for one in having) for word in words}
     weights = {word: math.log(1 + len(lines) / count) for word, count in counts.items() if count}
     best, score = (0, 1), -1.0

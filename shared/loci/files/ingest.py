@@ -18,7 +18,16 @@ from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.files.cutting import CuttingRules, ReadingWork, ReadVersion, answer_read, text_read
-from loci.files.file import READER_VERSION, RULES, FileStage, FileStages, FileVersion, StoredFile, checked_path
+from loci.files.file import (
+    READ_ALIKE,
+    READER_VERSION,
+    RULES,
+    FileStage,
+    FileStages,
+    FileVersion,
+    StoredFile,
+    checked_path,
+)
 from loci.files.lake import Lake, RemoteContent, content_key
 from loci.files.ports import FileReader
 from loci.files.reading import has_text_name, is_plain, is_table
@@ -176,19 +185,33 @@ class FileIngest:
         """Read the version that searches find with the reader of today. It stays as it is if that fails."""
         self.stages.enter(owner, file.id, FileStage("reading"))
         try:
-            read = self._cut(owner, file, current)
-            held = self._index.embeddings(owner, current.model or "", [one.hash for one in read.chunks])
-            chunks = [replace(one, embedding=held.get(one.hash)) for one in read.chunks]
-            version = replace(read.version, model=current.model if all(one.embedding for one in chunks) else None)
-            if current.summary_by != RULES:
-                version = replace(version, summary=current.summary, summary_by=current.summary_by)
-            renewed = self._indexed(owner, file, replace(read, version=version, chunks=chunks))
+            renewed = self._cut_again(owner, file, current) or self._read_again(owner, file, current)
         except (Refused, NotFound):
             renewed = replace(current, reader=READER_VERSION)
         finally:
             self.stages.enter(owner, file.id, None)
         self._versions.cut_again(owner, file, partial(_facts, file))
         return self._lake.change(owner, file.id, lambda one: one.with_current(current.number, lambda _: renewed))
+
+    def _cut_again(self, owner: Owner, file: StoredFile, current: FileVersion) -> FileVersion | None:
+        """Cut what was read; None if an older reader has read it, or the reading is lost."""
+        chunks = self._versions.chunks(owner, file, current, file.id) if current.reader >= READ_ALIKE else []
+        if not chunks:
+            return None
+        held = self._index.chunks(owner, COLLECTION, [one.id for one in chunks])
+        if len(chunks) != current.chunks or any(held.get(one.id) != one for one in chunks):
+            self._index.put(owner, COLLECTION, file.id, chunks, _facts(file, current))
+        model = current.model if all(one.embedding for one in chunks) else None
+        return replace(current, reader=READER_VERSION, chunks=len(chunks), model=model)
+
+    def _read_again(self, owner: Owner, file: StoredFile, current: FileVersion) -> FileVersion:
+        read = self._cut(owner, file, current)
+        held = self._index.embeddings(owner, current.model or "", [one.hash for one in read.chunks])
+        chunks = [replace(one, embedding=held.get(one.hash)) for one in read.chunks]
+        version = replace(read.version, model=current.model if all(one.embedding for one in chunks) else None)
+        if current.summary_by != RULES:
+            version = replace(version, summary=current.summary, summary_by=current.summary_by)
+        return self._indexed(owner, file, replace(read, version=version, chunks=chunks))
 
     def _read(self, owner: Owner, file: StoredFile) -> StoredFile:
         """Read the newest version, and write how that went. The file is locked."""

@@ -51,14 +51,21 @@ class FileUpkeep:
                 self._parts.jobs.send(owner, file.id)
 
     def index_again(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> int:
-        """Write the passages that the index lacks of files that were read; return the number of files."""
+        """Write the passages that the index lacks of files that were read, or has as they were cut before.
+
+        Returns the number of files.
+        """
         index, done = self._parts.index, 0
         held, past = index.documents(owner, COLLECTION), index.documents(owner, PAST)
         for file in [*self._parts.lake.files(owner)]:
             if stop():
                 break
             older = self._parts.lake.history(owner, file.id)
-            if file.current and (
+            if file.current and file.is_outdated:
+                with suppress(NotFound, Unavailable):  # it was just removed, or it waits for what reads it
+                    self._parts.ingest.run(owner, file.id, patience=0)
+                    done += 1
+            elif file.current and (
                 held.get(file.id, 0) != file.current.chunks
                 or any(past.get(past_document(file.id, one), 0) != one.chunks for one in older)
             ):

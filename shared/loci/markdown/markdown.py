@@ -21,6 +21,7 @@ from loci.markdown.outline import (
     prose_lines,
 )
 from loci.markdown.tags import tags_of
+from loci.search.languages import language_of
 from loci.search.names import name_word, parts_of_name
 from loci.search.passages import Block
 from loci.search.words import MARK, index_words
@@ -59,6 +60,8 @@ class ParsedDocument:
     said: WrittenLinks
     name_words: tuple[str, ...] = ()
     """The words of its names, folders and properties, which find it, too."""
+    language: str | None = None
+    """The language whose stems find it, too; None: English, or it is not known."""
 
 
 def parse(path: str, content: bytes) -> ParsedDocument:
@@ -83,6 +86,7 @@ def parse(path: str, content: bytes) -> ParsedDocument:
     found = blocks(lines, outline, title if is_above else None)
     if not found and matter.fields:
         found = [Block(0, sum(len(line) + 1 for line in lines[: matter.lines]) - 1, (title,), "lines")]
+    language = language_of(text[found[0].start :] if found else text)
     prose = prose_lines(lines, outline, matter.lines)[matter.lines :]
     tags = [value for field in ("tags", "tag", "keywords") for value in matter.fields.get(field, ())]
     return ParsedDocument(
@@ -98,7 +102,8 @@ def parse(path: str, content: bytes) -> ParsedDocument:
         said=WrittenLinks(
             aliases=_aliases_of(matter), mentions=mentions_in(lines, outline, matter.lines, is_markdown=not is_plain)
         ),
-        name_words=tuple(_name_words(path, title, matter)),
+        name_words=tuple(_name_words(path, title, matter, language)),
+        language=language,
     )
 
 
@@ -161,15 +166,15 @@ def _aliases_of(matter: FrontMatter) -> tuple[str, ...]:
     return tuple(alias for field in ALIAS_FIELDS for alias in matter.fields.get(field, ()))
 
 
-def _name_words(path: str, title: str, matter: FrontMatter) -> list[str]:
+def _name_words(path: str, title: str, matter: FrontMatter, language: str | None) -> list[str]:
     """The words of its names, its folders and its properties, and a word for each whole name and for parts of it.
 
     They begin with the mark that ends the words of the text. Names count twice: they say what the document is about.
     """
     name, aliases = PurePosixPath(path), _aliases_of(matter)[:MOST_ALIASES]
     names = dict.fromkeys((title, _stem_of(path), *aliases))
-    said = [word for one in names for word in index_words(one[:LONGEST_ALIAS])]
-    folders = [word for one in name.parts[:-1] for word in index_words(one)]
+    said = [word for one in names for word in index_words(one[:LONGEST_ALIAS], language)]
+    folders = [word for one in name.parts[:-1] for word in index_words(one, language)]
     whole = dict.fromkeys(word for one in (*names, name.name) if (word := name_word(one)))
     parts = dict.fromkeys(word for one in names for word in parts_of_name(one))
     properties = [
@@ -178,6 +183,6 @@ def _name_words(path: str, title: str, matter: FrontMatter) -> list[str]:
         if field not in NO_TEXT
         for text in values
         if text.lower() not in SWITCHES and any(letter.isalpha() for letter in text)
-        for word in index_words(text[:LONGEST_TEXT])
+        for word in index_words(text[:LONGEST_TEXT], language)
     ]
     return [MARK, *said, *said, *folders, *properties[:MOST_WORDS], *whole, *whole, *parts]

@@ -343,12 +343,14 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
 
 def _index_fill(app: App, runtime: AwsRuntime, queue: str) -> "IndexFill":
     from loci.adapters.aws.index_fill import IndexFill
+    from loci.documents.ingest.index_writer import PARSER_VERSION
+    from loci.files.file import READER_VERSION
 
     on_aws, documents = app.settings.aws, app.documents.upkeep
     index = " ".join((on_aws.search_url or on_aws.search, on_aws.vector_bucket or on_aws.search_index))
 
     def name() -> str:
-        return f"{index} {documents.model()}"
+        return f"{index} {documents.model()} {PARSER_VERSION}.{READER_VERSION}"
 
     keys = runtime.blobs.owner_keys
     return IndexFill(name, runtime.records, keys, documents, app.files.upkeep, queue, runtime.clients)

@@ -2,8 +2,10 @@
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from loci.core.errors import Unavailable
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+TOO_MANY_FOREIGN = 1 / 3
 ROUNDING = 0.01
 """The length of a stored vector may differ from 1 by this much, because float16 rounds."""
 # The usual vocabularies have a token for each of these: CJK characters, kana, hangul, marks, up to three digits.
@@ -149,6 +152,21 @@ def estimated_tokens(text: str) -> int:
     """
     # A tenth more for rare words and identifiers, which take more tokens.
     return math.ceil(1.1 * len(PIECE.findall(text)))
+
+
+def knows_script(scripts: Sequence[str], text: str) -> bool:
+    """False if more than a third of the letters are in other scripts than these. Without scripts: always True."""
+    own = tuple(scripts)
+    foreign = {one for one in set(text) if one.isalpha() and not letter_name(one).startswith(own)} if own else ()
+    if not foreign:
+        return True
+    return sum(map(text.count, foreign)) <= TOO_MANY_FOREIGN * sum(map(str.isalpha, text))
+
+
+@lru_cache(maxsize=4096)
+def letter_name(letter: str) -> str:
+    """Unicode's name of the letter, which begins with its script."""
+    return unicodedata.name(letter, "")
 
 
 def tokens_at_most(text: str) -> int:

@@ -77,13 +77,19 @@ def passages(
 
 
 def chunks(
-    document: str, path: str, title: str, text: str, found: Sequence[Passage], name_words: Sequence[str] = ()
+    document: str,
+    path: str,
+    title: str,
+    text: str,
+    found: Sequence[Passage],
+    name_words: Sequence[str] = (),
+    language: str | None = None,
 ) -> list[Chunk]:
     """The passages as chunks for the index, numbered from 0. The first one is found by the `name_words`, too."""
     starts = [0, *(match.end() for match in LINE.finditer(text))]
-    own = [index_words(text[one.start : one.end]) for one in found]
+    own = [index_words(text[one.start : one.end], language) for one in found]
     under = Counter(one.heading for one in found)
-    above = {heading: index_words(" ".join(heading)) for heading in under}
+    above = {heading: index_words(" ".join(heading), language) for heading in under}
     return [
         Chunk(
             id=f"{document}#{number}",

@@ -136,25 +136,15 @@ def judge(
     return not is_about_something_else(max(one.fits for one in found), by_words, nearest, scale)
 
 
-def words_had(words: Sequence[str], found: Sequence[ScoredPassage]) -> dict[str, list[str]]:
-    """The words that each passage has, by the id of its chunk."""
-    spaced = _spaced(words)
-    return {one.chunk.id: _words_in(spaced, one.chunk) for one in found}
-
-
-def words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
-    """The words that the passage has, each once."""
-    return _words_in(_spaced(words), chunk)
-
-
-def _spaced(words: Sequence[str]) -> list[tuple[str, str]]:
-    """The words, each once, alone and between the spaces that it has among other words."""
-    return [(word, f" {word} ") for word in dict.fromkeys(words)]
-
-
-def _words_in(spaced: Sequence[tuple[str, str]], chunk: Chunk) -> list[str]:
-    text = f" {chunk.words} "
-    return [word for word, between in spaced if between in text]
+def words_had(question: Question, found: Sequence[ScoredPassage]) -> dict[str, list[str]]:
+    """The words of the question that each passage has, in one of their forms, by the id of its chunk."""
+    words = dict.fromkeys([*question.words, *question.text_words])
+    spaced = [(one, [f" {form} " for form in question.with_forms([one])]) for one in words]
+    had: dict[str, list[str]] = {}
+    for one in found:
+        text = f" {one.chunk.words} "
+        had[one.chunk.id] = [word for word, forms in spaced if any(form in text for form in forms)]
+    return had
 
 
 def coverage(words: Sequence[str], passages: Mapping[str, Collection[str]]) -> dict[str, float]:

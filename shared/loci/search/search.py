@@ -9,7 +9,7 @@ from typing import TypeVar
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.search.document_index import DocumentIndex, whole
-from loci.search.inference import Embedder, EmbeddingModel, QueryEmbedding, Reranker
+from loci.search.inference import Embedder, EmbeddingModel, QueryEmbedding, Reranker, knows_script
 from loci.search.language_stage import LanguageResult, LanguageStage
 from loci.search.late_interaction import averages, matches
 from loci.search.names import documents_named, name_word, names_in
@@ -39,7 +39,7 @@ from loci.search.scoring import (
     word_weights,
     words_had,
 )
-from loci.search.words import Question, knows_script
+from loci.search.words import Question
 
 CANDIDATES = 50
 """Candidates of each leg, whatever the limit: a request for three gets the best three of these."""
@@ -169,7 +169,7 @@ class Look:
     def _found(self, where: Where, most: int) -> list[Candidate]:
         vector = self.vector.for_index if self.vector and self.vector.failure is None else None
         names = [one for one in dict.fromkeys((name_word(self.question.text), *names_in(self.question.text))) if one]
-        words = [*self.question.words, *names]
+        words = [*self.question.with_forms(self.question.words), *names]
         return self.index.candidates(self.owner, self.collection, words, vector, limit=most, where=where)
 
 
@@ -245,7 +245,7 @@ class Search:
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
         if lacks := self._lacks(owner):
             log.failed("index", lacks)
-        had = words_had([*question.words, *question.text_words], found)
+        had = words_had(question, found)
         if embedding is None:
             log.skipped("late", "the question has no vector")
         else:
@@ -273,8 +273,9 @@ class Search:
         first, further = _first_of_each(hits, each)
         read = LanguageResult(tuple(first), NO_MODEL) if stage is None else stage.read(question.text, first, room=room)
         hits = (*read.hits, *further)
+        words = tuple(question.with_forms(question.text_words))
         best = _of_the_best(hits, [hit.chunk.document for hit in hits], limit, each)
-        return Ranking(question.text_words, tuple(best), (*log.stages, read.stage), None, read.intent, read.analysis)
+        return Ranking(words, tuple(best), (*log.stages, read.stage), None, read.intent, read.analysis)
 
     def _vector(self, query: str, log: StageLog) -> QuestionVector | None:
         """The question's vector; None, with the reason in the log, if the vector leg cannot run."""

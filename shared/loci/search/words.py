@@ -1,18 +1,26 @@
 """Cuts texts into the words that find them. All indexes use this, so they find the same."""
 
 import re
-import threading
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import cast
 
-from snowballstemmer.porter_stemmer import PorterStemmer  # pyright: ignore[reportMissingTypeStubs]
+from loci.search.function_words import OTHER_FUNCTION_WORDS, STOP_WORDS
+from loci.search.languages import (
+    FORM,
+    LATIN_WORD,
+    LONGEST_WORD,
+    MOST_STEMMED,
+    english_stem,
+    forms_of,
+    is_function_word,
+    language_of,
+    languages_of,
+    stem_in_script,
+)
 
-LONGEST_WORD = 64
 SHORTEST_SUBJECT = 3
-TOO_MANY_FOREIGN = 1 / 3
 # Chinese, Japanese and Korean write no spaces between words.
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 # Accents and vowel signs that are separate characters. Python's \w does not match them.
@@ -38,38 +46,36 @@ MARK = "§"
 MOST_REPEATS = 4
 """The most times that a word of a question counts."""
 
-# Question words are among them: questions have them, answers seldom do.
-STOP_WORDS = """
-    a an the this that these those such i me my we us our you your he him his she her it its they them their
-    am is are was were be been being do does did have has had having can could will would should may might must
-    and or but if so than then because as until while of at by for with about against between into through during
-    before after above below to from up down in out on off over under again further once
-    what which who whom whose when where why how there here all any both each few more most other some
-    no nor not only own same too very just also
-"""
 
+def index_words(text: str, language: str | None = None) -> list[str]:
+    """All words, in order: pairs of CJK characters, the stems of other words, identifiers whole and in parts.
 
-def index_words(text: str) -> list[str]:
-    """All words, in order: pairs of CJK characters, the stems of other words, identifiers whole and in parts."""
+    Of a text in another language than English also the stems by its rules, each behind its word.
+    """
     found: list[str] = []
-    if text.isascii():
+    if language is None and text.isascii():
         for run in ASCII_RUN.findall(text):
             found += _of_identifier(run[: 4 * LONGEST_WORD])
         return found
     for run in RUN.findall(unicodedata.normalize("NFKC", text)):
         if IS_CJK.match(run):
             found += [run[at : at + 2] for at in range(len(run) - 1)] or [run]
-        else:
-            found += _of_identifier(run[: 4 * LONGEST_WORD])
+            continue
+        found += _of_identifier(run[: 4 * LONGEST_WORD])
+        if language:
+            found += forms_of(run[: 4 * LONGEST_WORD], language)
     return found
 
 
 def word_positions(text: str, wanted: frozenset[str]) -> list[tuple[str, int, int]]:
     """The wanted words in the text, each with the positions of its start and its end."""
     found: list[tuple[str, int, int]] = []
-    for run in _likely_runs(text, wanted) if text.isascii() else RUN.finditer(text):
+    language = language_of(text) if any(one.startswith(FORM) for one in wanted) else None
+    for run in RUN.finditer(text) if language or not text.isascii() else _likely_runs(text, wanted):
         word, start = run.group(), run.start()
-        words = _of_identifier(word[: 4 * LONGEST_WORD]) if word.isascii() else index_words(word)
+        words = (
+            index_words(word, language) if language or not word.isascii() else _of_identifier(word[: 4 * LONGEST_WORD])
+        )
         if wanted.isdisjoint(words):
             continue
         if IS_CJK.match(word):
@@ -141,37 +147,62 @@ class Question:
     """The words of the sentence, each once."""
     words: tuple[str, ...]
     """The words for BM25. A word that comes twice counts twice."""
+    forms: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """The stems of a word in the languages that the question may be in: a passage with one of them has the word."""
 
     @classmethod
     def plain(cls, text: str) -> "Question":
         """A question that is the same text for BM25 and for the models."""
-        words = tuple(query_words(text))
-        return cls(text, words, words)
+        said = _Said.of(text)
+        words = tuple(said.words(text))
+        return cls(text, words, words, said.forms)
 
     @classmethod
     def weighted(cls, text: str, words: str, heavier: Sequence[str]) -> "Question":
         """The sentence, and the words for BM25. Each time that a word is among the `heavier` terms, it counts more."""
-        times = dict.fromkeys(query_words(words), 1)
+        said = _Said.of(" ".join((text, words, *heavier)))
+        times = dict.fromkeys(said.words(words), 1)
         for term in heavier:
-            for word in query_words(term):
+            for word in said.words(term):
                 times[word] = min(MOST_REPEATS, times.get(word, 0) + 1)
         repeated = tuple(word for word, count in times.items() for _ in range(count))
-        return cls(text, tuple(query_words(text)), repeated)
+        return cls(text, tuple(said.words(text)), repeated, said.forms)
+
+    def with_forms(self, words: Iterable[str]) -> list[str]:
+        """These words of the question, each with its other forms behind it."""
+        return [one for word in words for one in (word, *self.forms.get(word, ()))]
 
 
-def knows_script(scripts: Sequence[str], text: str) -> bool:
-    """False if more than a third of the letters are in other scripts than these. Without scripts: always True."""
-    letters = [one for one in text if one.isalpha()]
-    if not scripts or not letters:
-        return True
-    foreign = sum(not _letter_name(one).startswith(tuple(scripts)) for one in letters)
-    return foreign <= TOO_MANY_FOREIGN * len(letters)
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The texts of a question, as far as its language tells more about them than English."""
 
+    forms: Mapping[str, Sequence[str]]
+    common: Collection[str]
+    """The words that its language has as function words."""
 
-@lru_cache(maxsize=4096)
-def _letter_name(letter: str) -> str:
-    """Unicode's name of the letter, which begins with its script."""
-    return unicodedata.name(letter, "")
+    @classmethod
+    def of(cls, text: str) -> "_Said":
+        languages = languages_of(text)
+        runs = dict.fromkeys(run[: 4 * LONGEST_WORD] for run in runs_of(text)) if languages else ()
+        common = {word for run in runs if is_function_word(run, languages) for word in index_words(run)}
+        forms: dict[str, dict[str, None]] = {}
+        for run in runs:
+            words = _of_identifier(run)
+            if all(word in common or word in _STOP_STEMS for word in words):
+                continue
+            if len(forms) * len(languages) >= MOST_STEMMED:
+                break
+            for part in LATIN_WORD.findall(run):
+                own = _stem(part[:LONGEST_WORD].lower())
+                found = (form for language in languages for form in forms_of(part, language))
+                forms.setdefault(own if own in words else words[0], {}).update(dict.fromkeys(found))
+        return cls({word: tuple(found) for word, found in forms.items() if found}, common)
+
+    def words(self, text: str) -> list[str]:
+        """The words to search for, each once, without those that are common in English or in its language."""
+        words = query_words(text)
+        return [one for one in words if one not in self.common] or words
 
 
 # Texts repeat their words: the cache makes cutting them fast.
@@ -205,22 +236,10 @@ def _around_numbers(part: str) -> list[str]:
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    bare = (
-        word
-        if word.isascii()
-        else "".join(one for one in unicodedata.normalize("NFD", word) if not unicodedata.combining(one))
-    )
+    bare = word if word.isascii() else stem_in_script(word)
     if not (bare.isascii() and bare.isalpha()):  # Porter knows only English, and numbers have no endings
         return bare
-    return cast("str", _porter.stemmer.stemWord(bare)) or bare  # pyright: ignore[reportUnknownMemberType]
+    return english_stem(bare) or bare
 
 
-class _Porter(threading.local):
-    """A stemmer for each thread: it keeps the word that it works on."""
-
-    def __init__(self) -> None:
-        self.stemmer = PorterStemmer()
-
-
-_porter = _Porter()
-_STOP_STEMS = frozenset(_stem(word) for word in STOP_WORDS.split())
+_STOP_STEMS = frozenset(_stem(one) for words in (STOP_WORDS, *OTHER_FUNCTION_WORDS) for one in words.split())

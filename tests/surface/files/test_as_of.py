@@ -12,7 +12,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from loci.files.file import READER_VERSION, StoredFile
+from loci.files.file import READ_ALIKE, READER_VERSION, StoredFile
 from loci.files.search_query import COLLECTION, PAST
 from loci.files.versions import past_document
 from loci.search.ranking import TagsAndDate
@@ -119,7 +119,10 @@ async def test_an_answer_of_kept_versions_names_none(connect: Connect, app: App)
 
 
 @on_vectors_too
-async def test_words_of_all_versions_are_made_anew_once_after_an_update(app: App, connect: Connect) -> None:
+@pytest.mark.parametrize("reader", [1, READ_ALIKE])
+async def test_words_of_all_versions_are_made_anew_once_after_an_update(
+    app: App, connect: Connect, reader: int
+) -> None:
     added(app, "notes.md", "The ferry of 2026-03 runs on v1.9.7.\n", MARCH)
     id = added(app, "notes.md", "The ferry runs on v1.9.7, still.\n", APRIL)
     parts, old = app.files.parts, {"as_of": "2026-04-01"}
@@ -129,10 +132,10 @@ async def test_words_of_all_versions_are_made_anew_once_after_an_update(app: App
         facts = TagsAndDate((f"file:{id}", "type:md", "kind:txt_file"), "2026-03-10")
         parts.index.put(LOCAL, collection, document, [replace(chunk, words="ferri run")], facts)
         if version:
-            parts.lake.keep_history(LOCAL, id, replace(version, reader=1))
+            parts.lake.keep_history(LOCAL, id, replace(version, reader=reader))
 
     def by_older_reader(file: StoredFile) -> StoredFile:
-        older = replace(file.newest, reader=1)
+        older = replace(file.newest, reader=reader)
         return replace(file, newest=older, current=older)
 
     parts.lake.change(LOCAL, id, by_older_reader)

@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loci.search.words import ASCII_RUN, index_words, word_positions
+from loci.search.words import ASCII_RUN, Question, index_words, word_positions
 from tests.support.each import each
 
 SAID = "running Run fooBar foo_bar HTTPServer ties 1981 v2 2nd it's e-mail x café"
@@ -38,3 +38,18 @@ def test_they_are_where_cutting_every_word_finds_them(text: str, question: str) 
 def test_each_has_its_beginning_and_its_end(text: str, said: str) -> None:
     found = word_positions(text, frozenset(index_words(said)))
     assert {text[begin:end] for _, begin, end in found} == {re.search(said, text)[0]}  # pyright: ignore[reportOptionalSubscript]
+
+
+@each(
+    ("text", "asked", "found"),
+    [
+        ("Die Rechnung kam, und sie war nicht hoch.", "Rechnungen", "Rechnung"),
+        ("Die Häuser sind alt, aber nicht die Tür.", "Haus", "Häuser"),
+        ("Мы подписали новый договор.", "договоры", "договор"),
+        ("Il a vu l'hôpital avec elle.", "les hôpitaux", "l'hôpital"),
+    ],
+)
+def test_another_form_of_the_word_is_found_in_a_text_that_tells_its_language(text: str, asked: str, found: str) -> None:
+    question = Question.plain(asked)
+    positions = word_positions(text, frozenset(question.with_forms(question.words)))
+    assert {text[begin:end] for _, begin, end in positions} == {found}

@@ -1,4 +1,4 @@
-"""Fills the index of a deployment after it was replaced, or its model was: a slice with each message of the queue.
+"""Fills the index of a deployment after it, its model or the rules of cutting changed: a slice with each message.
 
 CloudFormation tells the queue when a deployment has ended. If the index is then another one than before, each owner
 gets a record that says so, and a message.
@@ -38,7 +38,7 @@ class IndexFill:
     """The work of the ingestion on an index that lacks what the stores have. All of it may be done twice."""
 
     index: Callable[[], str]
-    """Returns the name of the index together with its model: what was written to another one must be written again."""
+    """Returns the name of the index, its model and the rules of cutting: after another one, all is written again."""
     records: RecordStore
     owner_keys: Callable[[], list[str]]
     """Returns the keys of all owners that have stored texts or files."""

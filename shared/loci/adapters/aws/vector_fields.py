@@ -13,6 +13,7 @@ from typing import Any, Final
 from loci.core.errors import Misconfigured, Refused
 from loci.core.json import Json, JsonObject
 from loci.search.inference import Embedding
+from loci.search.languages import FORM
 from loci.search.ranking import Chunk, TagsAndDate, Where
 
 DIMENSIONS: Final = 384
@@ -127,12 +128,15 @@ def word_of(word: str) -> str:
 
 
 def query_of(words: Sequence[str]) -> str:
-    """The text of a query by these words. If it would be too long, by the longest, which are the rarest."""
-    encoded = [word_of(one) for one in words if one]
-    if len(" ".join(encoded)) > LONGEST_QUERY:
-        encoded.sort(key=len, reverse=True)
+    """The text of a query by these words. If it would be too long, by the longest, which are the rarest.
+
+    Stems of other languages come last: most are of languages that the text is not in.
+    """
+    encoded = [(one.startswith(FORM), word_of(one)) for one in words if one]
+    if sum(len(one) + 1 for _, one in encoded) > LONGEST_QUERY:
+        encoded.sort(key=lambda one: (one[0], -len(one[1])))
     text = ""
-    for one in encoded:
+    for _, one in encoded:
         longer = f"{text} {one}".lstrip()
         text = longer if len(longer) <= LONGEST_QUERY else text
     return text

@@ -57,7 +57,7 @@ def cut(id: str, path: str, content: bytes, count: Count, longest: int = LONGEST
     """Parse the document at that path, and cut it into passages of at most `longest` tokens."""
     parsed = parse(path, content)
     found = passages(parsed.text, parsed.blocks, count, longest, MAX_CHUNKS + 1)
-    problems = parsed.problems
+    problems, language = parsed.problems, parsed.language
     if len(found) > MAX_CHUNKS:
         line = parsed.text.count("\n", 0, found[MAX_CHUNKS].start) + 1
         problems += (Problem(f"Only its first {MAX_CHUNKS:,} passages are searched: split it", line),)
@@ -68,7 +68,7 @@ def cut(id: str, path: str, content: bytes, count: Count, longest: int = LONGEST
         lines=parsed.lines,
         problems=problems,
         said=parsed.said,
-        chunks=tuple(chunks(id, path, parsed.title, parsed.text, found[:MAX_CHUNKS], parsed.name_words)),
+        chunks=tuple(chunks(id, path, parsed.title, parsed.text, found[:MAX_CHUNKS], parsed.name_words, language)),
         properties=properties_of(parsed.front_matter),
     )
 

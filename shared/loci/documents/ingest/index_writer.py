@@ -197,6 +197,20 @@ class IndexWriter:
         is_same = before is not None and before.sha256 == sha256
         return (before.changed_on or before.ingested_at[:10]) if before and is_same else self.now()[:10]
 
+    def write_record(self, owner: Owner, draft: DocumentDraft, before: Document) -> Document | None:
+        """Write only the record of a document that the index has already as it is in the draft; None if it has not."""
+        new, ids = draft.document, [one.id for one in draft.chunks]
+        facts = [(one.sha256, one.chunks, marks_of(one), one.dated and one.dated.day) for one in (before, new)]
+        if facts[0] != facts[1] or self.model() not in (None, before.model):
+            return None
+        held = self._index.chunks(owner, COLLECTION, ids)
+        if any(one.id not in held or replace(held[one.id], embedding=None) != one for one in draft.chunks):
+            return None
+        self._catalog.put_mentions(owner, new.id, draft.mentions)
+        new = replace(new, model=before.model)
+        self._catalog.put(owner, new, draft.version)
+        return new
+
     def embed(self, owner: Owner, drafts: Sequence[DocumentDraft], portion: Portion = no_portion) -> EmbeddedDrafts:
         """Give the drafts their embeddings. Only passages that none of the owner's documents has go to the model."""
         from loci.search.passages import embedded_text  # slow to import, as above
