@@ -154,6 +154,17 @@ def estimated_tokens(text: str) -> int:
     return math.ceil(1.1 * len(PIECE.findall(text)))
 
 
+def counted(texts: Sequence[str], scripts: Sequence[str], counts: Sequence[int]) -> list[int]:
+    """The counts of a model's tokens: of a text in letters that the model does not know, at most the estimate.
+
+    Its tokenizer has a token for each of these letters, and the model learns nothing from them.
+    """
+    return [
+        count if knows_script(scripts, text) else min(count, estimated_tokens(text))
+        for text, count in zip(texts, counts, strict=True)
+    ]
+
+
 def knows_script(scripts: Sequence[str], text: str) -> bool:
     """False if more than a third of the letters are in other scripts than these. Without scripts: always True."""
     own = tuple(scripts)

@@ -1,6 +1,6 @@
 """How many tokens a text has, where no model can say."""
 
-from loci.search.inference import estimated_tokens
+from loci.search.inference import counted, estimated_tokens
 from tests.support.each import each
 
 
@@ -23,3 +23,20 @@ def test_it_is_not_less_than_what_the_usual_vocabulary_makes_of_it(text: str, to
 def test_prose_is_not_cut_into_crumbs() -> None:
     prose = "The index is one file, and each write takes the next number of a sequence stored with it."
     assert estimated_tokens(prose) <= 1.6 * len(prose.split())
+
+
+@each(
+    ("text", "tokens", "counts"),
+    [
+        ("نص قصير عن القمر", 13, 5),
+        ("the same in Latin letters", 40, 40),
+        ("half Latin, половина", 20, 5),
+        ("月亮很远", 4, 4),
+        ("1, 2, 3", 5, 5),
+    ],
+)
+def test_a_text_in_letters_that_a_model_does_not_know_counts_at_most_the_estimate(
+    text: str, tokens: int, counts: int
+) -> None:
+    assert counted([text], ("LATIN",), [tokens]) == [counts]
+    assert counted([text], (), [tokens]) == [tokens]

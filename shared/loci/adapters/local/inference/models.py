@@ -11,7 +11,7 @@ from loci.adapters.local.inference.model_session import NATIVE_CALLS, Encoded, b
 from loci.core.background import cores
 from loci.core.errors import Unavailable
 from loci.model_store.models import Embeds, Manifest
-from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale, estimated_tokens
+from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale, counted, estimated_tokens
 from loci.search.late_interaction import averages, matches
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class OnnxEmbedder:
         model = self._current.found()
         if model is None:
             return [estimated_tokens(text) for text in texts]
-        return model.tokenizer().count(texts)
+        return counted(texts, _embeds(model.manifest).scripts, model.tokenizer().count(texts))
 
     def _scale_of(self, model: LoadedModel) -> Scale:
         """The model's scale, measured at its first question."""
