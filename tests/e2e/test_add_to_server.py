@@ -78,6 +78,19 @@ def test_a_file_that_the_server_has_is_not_sent_again(server: Serving, key: str,
     assert added(tmp_path / "here", server.url, key, path)["again.md"]["version"] == 2
 
 
+@pytest.mark.parametrize(
+    ("path", "key", "says"),
+    [("/nowhere", "", "Check the URL"), ("", "wrong", "key in --key or LOCI_KEY")],
+)
+def test_a_wrong_address_or_key_is_an_error_of_one_line(
+    server: Serving, tmp_path: Path, path: str, key: str, says: str
+) -> None:
+    (tmp_path / "note.md").write_text("Ann packs.\n")
+    ended = loci(tmp_path / "here", "add", str(tmp_path / "note.md"), "--url", server.url + path, LOCI_KEY=key)
+    assert (ended.returncode, ended.stdout, says in ended.stderr) == (1, "", True)
+    assert "Traceback" not in ended.stderr
+
+
 def test_files_of_one_name_stay_apart_there_and_are_known_again(
     server: Serving, key: str, data: Path, tmp_path: Path
 ) -> None:

@@ -73,7 +73,7 @@ def test_odd_names_neither_command_the_terminal_nor_are_options(data: Path, note
     assert r"  notes/a\x1b[31m\n.md  (notes-a-31m)" in run(data, "forget", str(notes)).stderr
 
 
-@each(("path", "says"), [("nowhere", "There is no"), ("models", "nothing to ingest")])
+@each(("path", "says"), [("nowhere", "There is no"), ("models", "loci add --recursive FOLDER")])
 def test_nothing_to_ingest_is_an_error_of_one_line(data: Path, notes: Path, path: str, says: str) -> None:
     ended = run(data, "ingest", str(notes.parent / path))
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)

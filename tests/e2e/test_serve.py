@@ -69,6 +69,7 @@ class Refusal:
         Refusal("config.toml is not valid TOML", {"config.toml": b"port = ["}),
         Refusal("Setting 'log_level'", {"config.toml": b'log_level = "LOUD"'}),
         Refusal("Setting 'colour': unknown setting", {"config.toml": b"colour = 1"}),
+        Refusal("unknown setting (did you mean 'embedder'?)", {"config.toml": b"embeder = 'x'"}),
         Refusal("There is no settings file nowhere.toml", arguments=("--config", "nowhere.toml")),
         Refusal("is damaged, or is not a Loci database", {"loci.db": b"no database " * 1000}),
         Refusal("Setting 'public_url'", environment={"LOCI_PUBLIC_URL": "loci.example.com/mcp"}),

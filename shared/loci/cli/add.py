@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shlex
 import sys
 import time
 from collections import Counter
@@ -170,7 +171,8 @@ def _expanded(paths: Sequence[str], name: str | None, *, recursive: bool) -> Ite
         elif recursive:
             yield from (Wanted(str(one), name or one.relative_to(found).as_posix()) for one in _walked(found))
         else:
-            raise Refused(f"{path} is a folder", "To add the files in it: loci add --recursive", code="IS_A_FOLDER")
+            again = f"loci add --recursive {shlex.quote(path)}"
+            raise Refused(f"{path} is a folder", f"To add the files in it: {again}", code="IS_A_FOLDER")
 
 
 def _told_apart(wanted: Sequence[Wanted]) -> list[Wanted]:

@@ -181,10 +181,12 @@ def connected(server: "MCPServer | Any", work: "Callable[[Client], Awaitable[T]]
         async with Client(server, read_timeout_seconds=SECONDS) as client:
             return await work(client)
 
+    failed: BaseException
     try:
         return asyncio.run(ask())
     except* (httpx2.HTTPError, MCPError, OSError, TimeoutError) as errors:
-        raise _explained(errors, where) from None
+        failed = errors
+    raise _explained(failed, where)  # what `except*` raises is itself in a group
 
 
 def _explained(error: BaseException, where: str) -> LociError:

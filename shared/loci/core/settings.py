@@ -344,7 +344,12 @@ def sourced_settings(given: Mapping[str, object] | None = None, config: Path | N
     except ValidationError as error:
         fault = error.errors()[0]
         name = str(fault["loc"][-1] if fault["loc"][0] == "aws" else fault["loc"][0])
-        problem = "unknown setting" if fault["type"] == "extra_forbidden" else fault["msg"]
+        from difflib import get_close_matches  # only this error needs it
+
+        unknown = fault["type"] == "extra_forbidden"
+        near = get_close_matches(name, settings_by_name(), n=1) if unknown else []
+        asked = f" (did you mean {near[0]!r}?)" if near else ""
+        problem = f"unknown setting{asked}" if unknown else fault["msg"]
         raise Misconfigured(
             f"Setting {name!r}: {problem}",
             f"Correct it on the command line, in {names.get(name, 'the environment')} or in {file or 'config.toml'}",

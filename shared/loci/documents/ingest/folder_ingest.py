@@ -284,6 +284,7 @@ def _nothing_to_ingest(locations: Sequence[LocalPath], known: int) -> Refused:
         )
     return Refused(
         f"There is nothing to ingest in {where}",
-        f"Names of documents end in {', '.join(sorted(SUFFIXES))}. Hidden files are skipped",
+        f"Names of documents end in {', '.join(sorted(SUFFIXES))}. Hidden files are skipped. "
+        "PDFs, workbooks and other files are added with: loci add --recursive FOLDER",
         code="NOTHING_TO_INGEST",
     )
