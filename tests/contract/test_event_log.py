@@ -94,7 +94,7 @@ def test_many_processes_write_and_readers_miss_and_double_nothing(opened: Open, 
 
     def follow(number: int) -> None:
         reader, place, names = opened(), START, list[str]()
-        over = time.monotonic() + 60
+        over = time.monotonic() + 600
         while len(names) < len(expected) and time.monotonic() < over:
             read = reader.after(ANN, place)
             assert not read.has_gap

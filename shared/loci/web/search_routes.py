@@ -17,12 +17,12 @@ from loci.documents.tools.search_results import PASSAGE, render_results
 from loci.files.finder import NO_FILE
 from loci.files.search_query import FileScope, parsed
 from loci.files.tools.search_views import whole_answer
-from loci.graph.distinctive_terms import FUNCTION_WORDS
 from loci.graph.neighbourhood import DocumentLink
 from loci.graph.readable_document import ReadableDocument
 from loci.mcp.threads import SEARCHES
+from loci.search.languages import is_function_word, languages_of
 from loci.search.ranking import LEVELS, Match
-from loci.search.words import index_words
+from loci.search.words import is_common
 from loci.web.browser_auth import BrowserAuth, Visit, number_in
 from loci.web.page import HtmlPage, PageKind, shell_page
 
@@ -129,7 +129,8 @@ class SearchRoutes:
 def telling_words(question: str) -> Sequence[str]:
     """The words of the question that a passage shows marked: those that say something, if there are any."""
     words = list(dict.fromkeys(one for one in MARKED.findall(question.lower())))
-    telling = [one for one in words if not FUNCTION_WORDS.issuperset(index_words(one))]
+    languages = languages_of(question)
+    telling = [one for one in words if not (is_common(one) or (languages and is_function_word(one, languages)))]
     return (telling or words)[:MOST_MARKED]
 
 
