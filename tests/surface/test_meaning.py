@@ -62,7 +62,14 @@ async def test_results_fall_by_match_then_by_score_and_each_has_a_score_of_its_o
 async def test_nothing_relevant_is_an_answer_that_names_the_nearest(example: App, question: str) -> None:
     found = await search(example, question)
     assert found["results"] == []
-    assert re.search(r'is the best score\. The nearest are "[^"]+" \(example-', found["metadata"]["reason"])
+    assert re.search(r'is the best score.*\. The nearest are "[^"]+" \(example-', found["metadata"]["reason"])
+
+
+async def test_a_question_about_somebody_unknown_is_refused_and_says_whom_no_document_names(example: App) -> None:
+    asked = "What does {} think about the opening hours on Saturday?"
+    unknown, known = [await search(example, asked.format(name)) for name in ("Wanda Krol", "everybody")]
+    assert (unknown["results"], bool(known["results"])) == ([], True)
+    assert "none has the name Wanda or Krol. The nearest are" in unknown["metadata"]["reason"]
 
 
 async def test_what_was_said_word_for_word_comes_first(example: App) -> None:

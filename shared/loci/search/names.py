@@ -2,11 +2,12 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
 from loci.core.ids import content_id
+from loci.search.languages import languages_of
 from loci.search.ranking import Chunk
 from loci.search.words import MARK, index_words, is_common, runs_of
 
@@ -97,6 +98,19 @@ def names_in(question: str) -> Mapping[str, str | None]:
     sure = [word for word, kind in found.items() if kind == "" and not word.startswith(_part(""))]
     bare = [word.removeprefix(MARK) for word in (name_word(question), *sure)]
     return found | {_part(one): "" for one in bare if one and not one.isdigit()}
+
+
+@lru_cache(maxsize=64)
+def people_and_things(question: str) -> Mapping[str, Sequence[str]]:
+    """The names in the question, each with its words for the index: what has a capital inside a sentence.
+
+    No names where capitals tell nothing: in a headline, and in German, whose nouns have them.
+    """
+    runs = runs_of(question)[:MOST_RUNS]
+    later = [run for run in runs[1:] if run[0].isupper()]
+    if any(len(run) > 1 and is_common(run) for run in later) or "german" in languages_of(question):
+        return {}
+    return {run: index_words(run) for run in later if not is_common(run)}
 
 
 def _stem_of(kind: str) -> str:

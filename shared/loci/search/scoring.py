@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from loci.search.inference import QueryEmbedding, Scale
+from loci.search.names import people_and_things
 from loci.search.ranking import LEVELS, Candidate, Chunk, Match
 from loci.search.words import Question, word_positions
 
@@ -23,13 +24,14 @@ BY_SENSE, BY_WORDS, BIAS = 5.0, 3.0, -4.4
 SENSE, FUSED, OFFSET = 4.5, 5.0, -9.4
 """The weights of a score: fitted to public sets, each measured with the weights of the others, made half as steep
 again, and rounded to where sense weighs a little more: people ask in other words than the sets do."""
-LEAST = 0.25
-"""The least score of a passage that is about the question, unless one is `NEAR`."""
-NEAR = 0.45
+LEAST, LEAST_WITHOUT_NAME = 0.5, 0.8
+"""The least score of a passage that is about the question, unless one is `NEAR`. The second holds if the question has
+a name that no passage has."""
+NEAR, NEAR_WITHOUT_NAME = 0.55, 0.85
 """The least cosine of a passage that may be about the question, however few of its words it has: a share of the way
 from the cosine of unrelated texts to the cosine of answers, both the model's own (`Scale`). `make quality` prints the
 share of refused questions: of questions that a library answers, and of questions that belong to another one."""
-LEAST_BY_WORDS = 0.10
+LEAST_BY_WORDS, LEAST_BY_WORDS_WITHOUT_NAME = 0.10, 0.20
 """The least score of a passage by words alone, which know no synonyms."""
 STRONG, POSSIBLE = 0.8, 0.5
 """The least relevance of a strong and of a possible match with a model. Chosen on 800 questions to four public sets: in
@@ -133,7 +135,17 @@ def judge(
         return False
     nearest = max((one.cosine for one in candidates if one.cosine is not None), default=None)
     by_words = max((one.covered for one in found if one.fused.candidate.cosine is None), default=0.0)
-    return not is_about_something_else(max(one.fits for one in found), by_words, nearest, scale)
+    lacks_name = bool(unknown_names(question.text, had))
+    return not is_about_something_else(max(one.fits for one in found), by_words, nearest, scale, lacks_name)
+
+
+def unknown_names(question: str, had: Mapping[str, Collection[str]]) -> list[str]:
+    """The people and things that the question names and no passage does.
+
+    No names if the passages have none of its words: they may be in another language, which writes names otherwise.
+    """
+    known = frozenset(chain.from_iterable(had.values()))
+    return [name for name, words in people_and_things(question).items() if known and known.isdisjoint(words)]
 
 
 def words_had(question: Question, found: Sequence[ScoredPassage]) -> dict[str, list[str]]:
@@ -209,18 +221,24 @@ def _logistic(value: float) -> float:
 
 
 def is_about_something_else(
-    best_relevance: float, best_by_words: float, best_cosine: float | None, scale: Scale | None
+    best_relevance: float,
+    best_by_words: float,
+    best_cosine: float | None,
+    scale: Scale | None,
+    lacks_name: bool = False,
 ) -> bool:
     """True if nothing that was found is about the question: the best relevance is low, and so is the best cosine.
 
     Passages whose vectors are not there yet have only words: `best_by_words` is the best relevance of those.
     """
+    by_words = LEAST_BY_WORDS_WITHOUT_NAME if lacks_name else LEAST_BY_WORDS
     if scale is None or not _is_usable(scale):
-        return best_relevance < LEAST_BY_WORDS
-    least_cosine = scale.unrelated_cosine + NEAR * (scale.answering_cosine - scale.unrelated_cosine)
-    if best_by_words >= LEAST_BY_WORDS:
+        return best_relevance < by_words
+    least, near = (LEAST_WITHOUT_NAME, NEAR_WITHOUT_NAME) if lacks_name else (LEAST, NEAR)
+    least_cosine = scale.unrelated_cosine + near * (scale.answering_cosine - scale.unrelated_cosine)
+    if best_by_words >= by_words:
         return False
-    return best_relevance < LEAST and (best_cosine is None or best_cosine < least_cosine)
+    return best_relevance < least and (best_cosine is None or best_cosine < least_cosine)
 
 
 def match_of(one: ScoredPassage, *, by_meaning: bool) -> Match:

@@ -36,6 +36,7 @@ from loci.search.scoring import (
     judge,
     named_first,
     rarities,
+    unknown_names,
     word_weights,
     words_had,
 )
@@ -251,7 +252,7 @@ class Search:
         else:
             self._late(found, question, embedding, had, log)
         if not judge(question, had, found, candidates, embedding):
-            return _nothing(question, where, found, log)
+            return _nothing(question, where, found, unknown_names(question.text, had), log)
         found = best_first(found, embedding)
         found = named_first(self._reranked(question.text, found, log))
         least_read = min((one.relevance for one in found if one.relevance is not None), default=1.0)
@@ -390,13 +391,15 @@ def _under_headings(chunk: Chunk) -> str:
     return "\n".join([" > ".join(chunk.heading), chunk.text]) if chunk.heading else chunk.text
 
 
-def _nothing(question: Question, where: Where, found: Sequence[ScoredPassage], log: StageLog) -> Ranking:
+def _nothing(
+    question: Question, where: Where, found: Sequence[ScoredPassage], unknown: Sequence[str], log: StageLog
+) -> Ranking:
     log.skipped("rerank", "there are no passages")
     log.skipped("language_model", "there are no hits")
-    return Ranking(question.text_words, (), tuple(log.stages), _reason(question.words, where, found))
+    return Ranking(question.text_words, (), tuple(log.stages), _reason(question.words, where, found, unknown))
 
 
-def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage]) -> str:
+def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage], unknown: Sequence[str]) -> str:
     which = "document" if where == EVERYTHING else "document that fits the conditions"
     if found:
         titles: dict[str, str] = {}
@@ -404,7 +407,8 @@ def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage]) 
             titles.setdefault(one.chunk.document, one.chunk.title[:LONGEST_TITLE])
         near = ", ".join(f'"{title}" ({document})' for document, title in list(titles.items())[:NEAREST])
         best = max(one.fits for one in found)
-        return f"No {which} is about it: {best:.2f} is the best score. The nearest are {near}"
+        lacks = f", and none has the name {' or '.join(unknown[:NEAREST])[:LONGEST_TITLE]}" if unknown else ""
+        return f"No {which} is about it: {best:.2f} is the best score{lacks}. The nearest are {near}"
     if not words:
         return "The question has no word to search for"
     return f"No {which} has any of the question's words, or is near it"

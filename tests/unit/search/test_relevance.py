@@ -18,6 +18,7 @@ from loci.search.scoring import (
     fuse,
     is_about_something_else,
     relevance,
+    unknown_names,
     word_weights,
 )
 from tests.support.each import each
@@ -86,6 +87,21 @@ def test_a_surer_match_comes_before_a_greater_score() -> None:
     likely, sure = passage("likely", 1.0, 0.05, closeness=0.32), passage("sure", 0.8, 0.9, closeness=0.38)
     assert [one.chunk.document for one in best_first([likely, sure], asked)] == ["sure", "likely"]
     assert likely.score > sure.score
+
+
+@each(
+    ("question", "unknown"),
+    [
+        ("What did Ann tell Bob about the boat?", ["Bob"]),
+        ("who is bob", []),
+        ("How To Tell Bob About The Boat", []),
+        ("Wann hat der Verein mit den Nachbarn die Leiter gekauft?", []),
+        ("Where is the API of Zebra-Server?", ["API", "Zebra-Server"]),
+    ],
+)
+def test_a_name_is_what_has_a_capital_where_capitals_tell_something(question: str, unknown: list[str]) -> None:
+    assert unknown_names(question, {"a#0": ["ann", "boat"], "b#0": []}) == unknown
+    assert unknown_names(question, {"a#0": []}) == []
 
 
 def test_nothing_is_about_the_question_only_if_both_measures_are_low() -> None:
