@@ -45,7 +45,7 @@ DELETED = "[\\x01-\\x08\\x0b\\x0e-\\x1f\\x7f\\x8f\\x9f]"
 SPACES = "[\\t\\n\\x0c\\r\\x{1680}\\x{200b}-\\x{200f}\\x{2028}\\x{2029}\\x{2581}\\x{feff}\\x{fffd}]"
 """The characters that the tokenizer deletes, and those that it reads as spaces. The rest of its table is NFKC."""
 MARK = "▁"
-"""It stands for a space before a piece."""
+"""The character that stands for the space before a piece."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ ENGLISH: Final = "english"
 FORM: Final = "\u2248"
 """Begins a stem by the rules of a language, beside the word itself: no word of English is taken for one."""
 MOST_STEMMED: Final = 88
-"""Stems of a question that are looked for: of so many words in one language, and of few in all."""
+"""The most stems of a question: 88 words in one language, or four in each of 22."""
 
 FOLDED: Final = str.maketrans({"\u0131": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"})
 """Letters that people without their keys write otherwise, and that are no letters with an accent in Unicode."""
@@ -84,7 +84,9 @@ def _function_words(text: str) -> tuple[frozenset[str], Counter[str]]:
 def is_function_word(word: str, languages: Collection[str]) -> bool:
     """True if the word says nothing about the subject in each of the languages. A letter alone may be a name."""
     small = word.lower()
-    return (len(small) > 1 or len(languages) == 1) and all(small in _COMMON[one] for one in languages)
+    return (
+        bool(languages) and (len(small) > 1 or len(languages) == 1) and all(small in _COMMON[one] for one in languages)
+    )
 
 
 @lru_cache(maxsize=50_000)

@@ -21,7 +21,7 @@ from loci.documents.document import ids_for
 from loci.documents.ingest.local_files import blob_key, checked_path
 from loci.transfer.documents import bare_document
 from loci.transfer.items import Item, Loaded, UnreadableItem
-from loci.transfer.transcripts import transcript_of
+from loci.transfer.transcripts import one_line, transcript_of
 
 KNOWN: Final = ("claude", "chats", "memory-server")
 CONVERSATIONS: Final = "conversations.json"
@@ -149,7 +149,7 @@ def _conversation(
     head = ["---", f"title: {json.dumps(title, ensure_ascii=False)}", "tags: [conversation]"]
     head += [f"date: {day}"] if day else []
     head += [f"source: {source}"] if source else []
-    content = "\n\n".join(["\n".join([*head, "---", f"# {_line(title)}"]), *said]) + "\n"
+    content = "\n\n".join(["\n".join([*head, "---", f"# {one_line(title)}"]), *said]) + "\n"
     return Note(_file_name(f"{day or ''} {title}", taken), content, last_day)
 
 
@@ -219,19 +219,15 @@ def _texts(observations: object) -> list[str]:
 def _entity_text(one: _Entity, files: dict[str, str]) -> str:
     lines = ["---", f"title: {json.dumps(one.name, ensure_ascii=False)}"]
     lines += [f"tags: [{json.dumps(one.kind, ensure_ascii=False)}]"] if one.kind else []
-    lines += ["---", f"# {_line(one.name)}", ""]
-    lines += [f"- {_line(observation)}" for observation in one.observations]
+    lines += ["---", f"# {one_line(one.name)}", ""]
+    lines += [f"- {one_line(observation)}" for observation in one.observations]
     if one.relations:
         lines += ["", "## Relations", ""]
-        lines += [f"- {_line(kind)} [[{files[target].removesuffix('.md')}]]" for kind, target in one.relations]
+        lines += [f"- {one_line(kind)} [[{files[target].removesuffix('.md')}]]" for kind, target in one.relations]
     return "\n".join(lines) + "\n"
 
 
 # Both
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _file_name(title: str, taken: set[str]) -> str:

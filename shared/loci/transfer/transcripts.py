@@ -92,7 +92,7 @@ def _of_slack(row: JsonObject) -> _Said | None:
         case {"user": str(user), "text": str(text), "ts": str(at)}:
             profile = row.get("user_profile")
             name = profile.get("real_name") if isinstance(profile, dict) else None
-            return _Said(_line(name) if isinstance(name, str) else _line(user), text.strip(), _time(at))
+            return _Said(one_line(name if isinstance(name, str) else user), text.strip(), _time(at))
         case {"type": "message", "text": str(), "ts": str()}:  # of a program
             return _Said("", "")
         case _:
@@ -133,5 +133,6 @@ def _messages(spoken: Sequence[_Said], *, with_times: bool) -> Iterator[str]:
         yield "\n\n".join([f"## {speaker}", *(one.text for one in several)])
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
+    """The text without breaks of lines, each space once."""
     return " ".join(text.split())

@@ -130,7 +130,7 @@ def telling_words(question: str) -> Sequence[str]:
     """The words of the question that a passage shows marked: those that say something, if there are any."""
     words = list(dict.fromkeys(one for one in MARKED.findall(question.lower())))
     languages = languages_of(question)
-    telling = [one for one in words if not (is_common(one) or (languages and is_function_word(one, languages)))]
+    telling = [one for one in words if not (is_common(one) or is_function_word(one, languages))]
     return (telling or words)[:MOST_MARKED]
 
 

@@ -58,7 +58,7 @@ class ToolListRequest(BaseModel):
 
 
 class Decided(ToolListRequest):
-    """What only a person may decide about a server."""
+    """A decision about a server that only a person may take."""
 
     value: Annotated[str, Field(max_length=200)] = ""
     """The PIN of the person, where it is asked for."""
