@@ -26,11 +26,16 @@ WARM: Final = 4
 SOONEST: Final = 0.150
 MOST: Final = 4.0
 """Times as long as an empty page, which takes 38 ms on an idle machine."""
+LATEST: Final = 1.0
+MOST_OF_NUMBERS: Final = 26.0
+"""As `MOST`, for what is read after the first paint of a page with much in it."""
 LARGEST: Final = 60_000
 PAINT: Final = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+NUMBERS: Final = "document.querySelector('main').innerText.includes('passages') && performance.now()"
 SIZE: Final = "performance.getEntriesByType('navigation')[0].transferSize"
 DOCUMENTS: Final = 10_000
 MUCH: Final = {
+    "home": "much of everything",
     "files": "1,000 files",
     "runs": f"1,000 runs and {MOST_ACTIVE} questions",
     "tools": "200 servers and 200 capabilities",
@@ -63,6 +68,7 @@ def pages(servers: Servers) -> list[Figure]:
         for page in MUCH:
             _paint(browser, f"{at.url}/{page}")  # what it shows is computed once
             figures += _figures(browser, empty, f"{at.url}/{page}", f"/ui/{page} of {MUCH[page]}")
+        figures.append(_contents(browser, empty, at.url))
     return figures
 
 
@@ -74,6 +80,16 @@ def _figures(browser: Browser, empty: str, url: str, name: str) -> list[Figure]:
         took.append(_paint(browser, url))
     size = cast("int", browser.run(f"return {SIZE}"))
     return [time_figure(f"first paint of {name}", floor, took, SOONEST, most_ratio=MOST), _size(name, size)]
+
+
+def _contents(browser: Browser, empty: str, url: str) -> Figure:
+    """The numbers of much of everything, which the start page reads when its beginning is painted."""
+    floor, took = list[float](), list[float]()
+    for _ in range(ROUNDS):
+        floor.append(_paint(browser, empty))
+        _paint(browser, f"{url}/home")
+        took.append(cast("float", browser.until(NUMBERS)) / 1000)
+    return time_figure("the numbers on /ui/home", floor, took, LATEST, most_ratio=MOST_OF_NUMBERS)
 
 
 def _much(app: App, folder: Path) -> None:

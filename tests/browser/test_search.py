@@ -21,7 +21,7 @@ walrus <img src=x onerror=document.title='owned'> <svg onload=document.title='ow
 """
 NOTES = {
     "harbour.md": "# The harbour\n\nThe ferry to Kos leaves at dawn. See [[Timetable#In winter]] and [[Nowhere]].\n",
-    "meals.md": "# Meals\n\nThe galley serves **lentil soup**, or f(**a, **b) and **<img src=x>** at noon.\n",
+    "meals.md": "# Meals\n\nThe galley serves **lentil soup**, or f(**a, **b) and **<img src=x>** at `12:00`, see [`menu`](meals.md).\n",
     "timetable.md": "# Timetable\n\nThe ferry leaves daily, from [the harbour](harbour.md).\n\n"
     "## In *winter*\n\n[Up](#timetable)\n",
     "hostile.md": HOSTILE,
@@ -151,16 +151,17 @@ def test_a_passage_of_one_line_is_one_line(page: Browser) -> None:
     assert text_of(page, "#results a.where") == "line 3"
 
 
-def test_bold_words_of_a_passage_are_bold_and_still_text(page: Browser) -> None:
+def test_bold_words_code_and_links_of_a_passage_are_shown_as_such_and_still_text(page: Browser) -> None:
     asked(page, "galley lentil")
     assert text_of(page, "#results .words.whole").endswith(
-        "The galley serves lentil soup, or f(**a, **b) and <img src=x> at noon."
+        "The galley serves lentil soup, or f(**a, **b) and <img src=x> at 12:00, see menu."
     )
     bold = page.run(
         "return [...document.querySelectorAll('#results .words:not(.whole) strong')].map((one) => one.textContent)"
     )
     assert bold == ["lentil soup", "<img src=x>"]
     assert text_of(page, "#results .words strong mark") == "lentil"
+    assert text_of(page, "#results .words code") == "12:00"
 
 
 def test_only_a_stage_that_moved_a_result_is_drawn(page: Browser) -> None:

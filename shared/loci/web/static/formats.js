@@ -21,6 +21,9 @@ function timeOf(time) {
   return element('time', `${day}, ${two(at.getHours())}:${two(at.getMinutes())}`, { dateTime: at.toISOString() });
 }
 
+// A tool as people call it: a task that runs code has none.
+const toolName = (tool) => (tool === 'code_execution' ? 'code' : tool);
+
 // Now by the server's clock, which may differ from this one.
 const AHEAD_MS = facts.now ? facts.now * 1000 - Date.now() : 0;
 const serverNow = () => (Date.now() + AHEAD_MS) / 1000;

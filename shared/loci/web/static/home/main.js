@@ -77,7 +77,7 @@ function showCharts({ until, calls: [worked, failed], changed: [documents, files
 function runRow(run) {
   const state = { running: '', complete: 'strong', error: 'bad', aborted: 'bad' }[run.status] ?? 'asks';
   const line = filled('div', [timeOf(run.began), `, ${run.done} of ${plural(run.tasks, 'task')}`, run.failed > 0 && `, ${run.failed} failed`], { className: 'under' });
-  return rowOf({ id: run.id, title: run.title || run.tools.join(', '), href: address(`runs/${encodeURIComponent(run.id)}`), mark: STATUS[run.status] || run.status, kind: state }, line);
+  return rowOf({ id: run.id, title: run.title || run.tools.map(toolName).join(', '), href: address(`runs/${encodeURIComponent(run.id)}`), mark: STATUS[run.status] || run.status, kind: state }, line);
 }
 
 const firstOf = ({ rows, total }) => (total > rows.length ? `${numeral(rows.length)} of ${numeral(total)}` : '');

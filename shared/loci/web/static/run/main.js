@@ -30,7 +30,7 @@ async function openedTask() {
   if (told.written.text !== told.arguments.text) parts.push(...beginning('Arguments as they were written', told.written, isWhole));
   if (told.code) parts.push(...longText('Code', told.code));
   const tries = task.tries > 1 ? `, try ${task.tries}` : '';
-  return { title: task.id, line: `${toolOf(task)}: ${stateOf(run, task)}${tries}`, parts };
+  return { title: task.id, line: `${toolName(task.tool)}: ${stateOf(run, task)}${tries}`, parts };
 }
 
 const detail = makeDetail([{ pattern: /^#(.+)$/, open: openedTask }]);
@@ -50,7 +50,7 @@ async function abort() {
 const stop = button('Abort this run', abort, { id: 'abort' });
 
 async function runAgain() {
-  const tools = [...new Set(run.plan.map(toolOf))];
+  const tools = [...new Set(run.plan.map((task) => toolName(task.tool)))];
   const called = `${tools.slice(0, 5).join(', ')}${tools.length > 5 ? ` and ${tools.length - 5} more` : ''}`;
   const question = `Run ${run.tasks === 1 ? 'this task' : `these ${run.tasks} tasks`} again, with the same arguments? Called: ${called}. What needs an approval asks for it anew.`;
   let begun;

@@ -1,9 +1,8 @@
 // The tasks of a run by layers, as a picture. A task is a link, so the keyboard reaches it; arrow keys walk.
-const DRAWN = { width: 190, height: 66, across: 56, down: 14, edge: 16, name: 22, tool: 26 };
+const DRAWN = { width: 190, height: 66, across: 56, down: 14, edge: 16, name: 22, tool: 24 };
 const WORDS = { waiting: 'waits', running: 'runs', success: 'done', error: 'failed', skipped: 'skipped' };
 
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
-const toolOf = (task) => (task.tool === 'code_execution' ? 'code' : task.tool);
 
 function stateOf(run, task) {
   const word = run.checkpoint && run.checkpoint.task === task.id ? 'waits for an answer' : WORDS[task.status];
@@ -29,7 +28,7 @@ function makePicture() {
     const made = drawnElement('a', { href: `#${encodeURIComponent(task.id)}`, class: 'node' });
     const state = drawnElement('text', { x: at.x + 12, y: at.y + 56, class: 'small' });
     const name = drawnElement('text', { x: at.x + 12, y: at.y + 22, class: 'name' }, cut(task.id, DRAWN.name));
-    const tool = drawnElement('text', { x: at.x + 12, y: at.y + 39, class: 'small' }, cut(toolOf(task), DRAWN.tool));
+    const tool = drawnElement('text', { x: at.x + 12, y: at.y + 39, class: 'small' }, cut(toolName(task.tool), DRAWN.tool));
     made.append(drawnElement('rect', { x: at.x, y: at.y, width: DRAWN.width, height: DRAWN.height, rx: 10 }), name, ' ', tool, ' ', state);
     return { made, state, at, named: `${name.textContent}, ${tool.textContent}` };
   }

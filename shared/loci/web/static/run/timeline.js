@@ -42,7 +42,7 @@ function makeTimeline() {
   let lines = new Map();
 
   function line(task) {
-    const name = filled('span', [element('bdi', task.id), ' ', element('small', toolOf(task))], { className: 'name', title: `${task.id}, ${toolOf(task)}` });
+    const name = filled('span', [element('bdi', task.id), ' ', element('small', toolName(task.tool))], { className: 'name', title: `${task.id}, ${toolName(task.tool)}` });
     return filled('a', [name, ' ', element('span', undefined, { className: 'lane' })], { href: `#${encodeURIComponent(task.id)}` });
   }
 

@@ -3,7 +3,6 @@ const STATES = ['', 'running', 'paused', 'complete', 'error', 'aborted'];
 const chosen = () => new URLSearchParams(location.search);
 const filterNow = () => ({ state: chosen().get('state') || undefined, text: chosen().get('text') || undefined });
 const isFiltered = () => Object.values(filterNow()).some(Boolean);
-const toolName = (tool) => (tool === 'code_execution' ? 'code' : tool);
 
 // Seconds for which a run has worked: until it ended, or began to wait for somebody.
 const worked = (run) => Math.max(0, (run.ended || run.waits_since || serverNow()) - run.began);

@@ -4,8 +4,9 @@ function makeResults() {
   const KINDS = { all: ['All', 'result'], document: ['Documents', 'document'], file: ['Files', 'file'] };
   const AT_FIRST = 10;
   const CUT = 'p.words:not(.whole), .cells:not(.whole)';
-  // What a line of markdown has in bold; in code such as `f(**a, **b)` nothing is.
-  const BOLD = /\*\*(?=\S)([^*\n]*[^*\s])\*\*(?![\w*`])/;
+  // What a line of markdown has as code, in bold, or as a link; in code such as `f(**a, **b)` nothing is bold.
+  const WRITTEN = /`([^`\n]+)`|\*\*(?=\S)([^*\n]*[^*\s])\*\*(?![\w*`])|\[`?([^\][\n]+?)`?\]\([^()\s]*\)/;
+  const TAGS = ['span', 'code', 'strong', 'span'];
   const more = find('more');
   let asked = 0;
   let question = '';
@@ -14,11 +15,11 @@ function makeResults() {
   let isLong = false; // all that fit are shown, not only the first ones
   let isWeak = false; // also what hardly fits
 
-  // The words of a document as they are written, but for bold ones: these are shown so. Only text nodes are made.
+  // The words of a document as they are written, but for code, bold words and links. Only text nodes are made.
   function wordsOf(text, isMarkdown, className) {
     const made = element('p', undefined, { className, dir: 'auto' });
-    const parts = isMarkdown ? text.split(BOLD) : [text];
-    made.append(...parts.flatMap((part, at) => (at % 2 ? [marked('strong', part)] : [...marked('span', part).childNodes])));
+    const parts = isMarkdown ? text.split(WRITTEN) : [text];
+    for (const [at, part] of parts.entries()) if (part) made.append(marked(TAGS[at % TAGS.length], part));
     return made;
   }
 
