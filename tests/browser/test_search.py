@@ -21,7 +21,8 @@ walrus <img src=x onerror=document.title='owned'> <svg onload=document.title='ow
 """
 NOTES = {
     "harbour.md": "# The harbour\n\nThe ferry to Kos leaves at dawn. See [[Timetable#In winter]] and [[Nowhere]].\n",
-    "meals.md": "# Meals\n\nThe galley serves **lentil soup**, or f(**a, **b) and **<img src=x>** at `12:00`, see [`menu`](meals.md).\n",
+    "meals.md": "# Meals\n\n"
+    "The galley serves **lentil soup**, or f(**a, **b) and **<img src=x>** at `12:00`, see [`menu`](meals.md).\n",
     "timetable.md": "# Timetable\n\nThe ferry leaves daily, from [the harbour](harbour.md).\n\n"
     "## In *winter*\n\n[Up](#timetable)\n",
     "hostile.md": HOSTILE,

@@ -11,6 +11,7 @@ from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import blob_key
 from tests.support.each import each
 from tests.support.patient import LOSE_RECORD, Patient, empty, patient
+from tests.support.serving import loci
 from tests.support.small_models import lay_out_embedder, lay_out_reranker, small_models
 
 __all__ = ["empty", "patient", "small_models"]
@@ -35,6 +36,24 @@ def test_links_that_lead_nowhere_are_told_with_their_places(patient: Patient) ->
     told = patient.told()["links"]
     assert told["state"] == "warning"
     assert told["what"] == ("2 links of 3 lead nowhere yet: notes/plan.md:3 (Budget), notes/plan.md:3 (costs.md)")
+
+
+# Languages
+
+GERMAN = (
+    "# Ablage {}\n\nDie Rechnung ist für die Häuser am See, und sie wurde noch nicht bezahlt. Wir haben das mit dem Amt"
+    " besprochen, aber es gab bis zum Ende der Woche keine Antwort.\n"
+)
+
+
+def test_a_library_in_another_language_than_the_models_is_told_the_model_that_knows_it(patient: Patient) -> None:
+    assert "languages" not in patient.told()
+    for number in range(3):
+        (patient.notes / f"ablage {number}.md").write_text(GERMAN.format(number), "utf-8")
+    told = loci(patient.data, "ingest", str(patient.notes), **patient.environment()).stdout
+    assert "pull multilingual-e5-small" in told
+    found = patient.told()["languages"]
+    assert (found["state"], found["what"].split(",")[0]) == ("warning", "3 of 5 documents are not in English")
 
 
 # The index

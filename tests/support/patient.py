@@ -44,14 +44,14 @@ class Patient:
             connection.commit()
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return loci(self.data, "doctor", *arguments, **self._environment() | environment)
+        return loci(self.data, "doctor", *arguments, **self.environment() | environment)
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         return {"LOCI_MODELS": str(self.models), "LOCI_RUNNER": str(stamped_runner(self.notes.parent / "runner"))}
 
     def told(self, *arguments: str, exit: int = 0, **environment: str) -> dict[str, dict[str, str]]:
         """The findings that are not ok, or were repaired, by name."""
-        clean = clean_environment(self.data, **self._environment() | environment)
+        clean = clean_environment(self.data, **self.environment() | environment)
         # In this process, which takes a tenth of the time of one of its own.
         ended = CliRunner().invoke(cli, ["doctor", "--json", *arguments], env=clean)
         assert ended.exit_code == exit, ended.output

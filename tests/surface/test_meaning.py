@@ -13,8 +13,10 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
-from loci.model_store.models import ModelsFolder
+from loci.model_store.models import MULTILINGUAL, ModelsFolder, known
+from loci.model_store.pull import pull
 from loci.search.ranking import LEVELS
+from tests.support.minilm import NOWHERE
 from tests.surface.results import structured
 
 pytestmark = [pytest.mark.anyio, pytest.mark.models]
@@ -84,6 +86,23 @@ async def test_a_question_in_another_script_names_the_model_that_knows_it(exampl
     assert not vector["ran"]
     assert "loci models pull multilingual-e5-small" in vector["note"]
     assert "embeds all documents again" in vector["note"]
+
+
+# Of notes in English.
+IN_OTHER_LANGUAGES = {
+    "电池鼓起来了怎么办": "example-playbooks-swollen-battery",
+    "Müssen Leute zahlen, die eine Bohrmaschine zu spät zurückbringen?": "example-decisions-no-late-fees",
+    "Почему осенью всем сообщили неправильное время?": "example-incidents-2024-10-27-clock-change",
+}
+
+
+async def test_a_question_in_another_language_finds_the_answer_with_the_model_that_knows_it(tmp_path: Path) -> None:
+    pull(known(MULTILINGUAL), ModelsFolder(tmp_path / "models"), NOWHERE)
+    settings = {"data": tmp_path / "data", "models": tmp_path / "models", "embedder": MULTILINGUAL}
+    app = build_app(load_settings(settings))
+    app.documents.parts.ingest.run(LOCAL, [str(EXAMPLE)])
+    for question, answer in IN_OTHER_LANGUAGES.items():
+        assert answer in [row["id"] for row in (await search(app, question))["results"][:3]], question
 
 
 async def test_the_stages_say_what_ran(example: App) -> None:

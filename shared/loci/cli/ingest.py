@@ -30,6 +30,7 @@ from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.storage_keys import UPLOADS_OF_LOCAL
+from loci.documents.checks import check_languages
 from loci.documents.ingest.folder_scan import FolderScan
 from loci.documents.ingest.index_writer import no_progress
 from loci.documents.ingest.local_files import LocalPath, is_below, local_path
@@ -83,6 +84,8 @@ def ingest(
     with shown_progress() as progress:
         summary = app.documents.ingest(LOCAL, paths, progress, confirm)
     typer.echo(json.dumps(_view(summary)) if as_json else _text(summary))
+    if summary.processed and not as_json and (found := check_languages(app, LOCAL)):
+        typer.echo(f"{found.what}. {found.advice}.")
     if summary.failed:
         raise typer.Exit(1)
 

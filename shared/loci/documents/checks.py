@@ -3,9 +3,10 @@
 import hashlib
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from loci.core.diagnosis import Finding, FirstNames, counted, first_names, for_owners, run_check, run_checks, seen_twice
 from loci.core.errors import LociError, NotFound, Refused
@@ -13,13 +14,19 @@ from loci.core.identity import LOCAL, Owner
 from loci.documents.document import Document, Root
 from loci.documents.ingest.index_writer import COLLECTION, PARSER_VERSION
 from loci.documents.ingest.local_files import TEXTS, below_root, blob_key, read_file
-from loci.search.inference import EmbeddingModel, is_sound
+from loci.search.inference import EmbeddingModel, is_sound, knows_script
+from loci.search.languages import SAMPLE, language_of
 from loci.search.ranking import IndexCounts
+from loci.search.search import FOR_ALL_SCRIPTS
 
 if TYPE_CHECKING:
     from loci.app import App
 
 CHUNKS_AT_ONCE = 500
+LOOKED_AT: Final = 50
+"""Documents whose texts tell the languages of all."""
+FEW: Final = 5
+"""If one of so many documents is in another language, another model finds more."""
 
 
 def check_owners(app: "App", *, fix: bool) -> list[Finding]:
@@ -42,6 +49,7 @@ def _check_owner(app: "App", owner: Owner, *, fix: bool) -> list[Finding]:
         *run_checks("index", lambda: check_index(app, owner, fix=fix)),
         *run_check("links", lambda: check_links(app, owner)),
         *run_check("vectors", lambda: check_vectors(app, owner, fix=fix)),
+        *run_check("languages", lambda: check_languages(app, owner)),
     ]
     if app.settings.mode == "embedded":
         found += [
@@ -70,6 +78,26 @@ def check_documents(app: "App", owner: Owner) -> Finding:
         what = f"{older:,} of {documents:,} were read by an older version of Loci: some words of theirs are not found"
         return Finding("documents", "warning", what, "A running server reads them again, and so does: loci reindex")
     return Finding("documents", "ok", f"{documents:,}")
+
+
+def check_languages(app: "App", owner: Owner) -> Finding | None:
+    """Look at some documents, and warn if many are in a language that the embedder does not know."""
+    parts = app.documents.parts
+    model = parts.embedder.model()
+    if model is None or not model.scripts:
+        return None
+    documents = [*parts.catalog.iterate(owner)]
+    texts = list[str]()
+    for one in documents[:: max(1, len(documents) // LOOKED_AT)][:LOOKED_AT]:
+        with suppress(LociError):
+            texts.append(parts.library.read(owner, one.id).text[:SAMPLE])
+    others = sum(1 for text in texts if language_of(text) or not knows_script(model.scripts, text))
+    if others * FEW <= len(texts):
+        return None
+    name = model.identity.partition("@")[0]
+    of = "" if len(texts) == len(documents) else " that were looked at"
+    what = f"{others:,} of {counted(len(texts), 'document')}{of} are not in English, the language of {name}"
+    return Finding("languages", "warning", what, FOR_ALL_SCRIPTS)
 
 
 def check_index(app: "App", owner: Owner, *, fix: bool) -> list[Finding]:

@@ -56,8 +56,8 @@ NO_MODEL = Stage("language_model", False, 0.0, "no model is configured: set LOCI
 """The report of the last stage in a deployment without a language model."""
 T = TypeVar("T")
 FOR_ALL_SCRIPTS = (
-    "For other languages: loci models pull multilingual-e5-small, and set embedder to it. Then Loci embeds all"
-    " documents again"
+    "To search other languages by meaning: loci models pull multilingual-e5-small, and set embedder to it. Then Loci"
+    " embeds all documents again"
 )
 """The advice after a question in a script that the model does not know."""
 NEAREST = 3
