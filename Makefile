@@ -58,11 +58,8 @@ audit: build/audit/.made ## weekly: look for known weaknesses in what is pinned 
 	for lock in infra tests/browser tests/clients tests/conformance tests/servers/upstream; do echo "$$lock"; \
 		(cd $$lock && npm audit --package-lock-only) || code=1; done; exit $$code
 
-quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on retrieval and computation sets (EVAL=DIR)
+quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on the sets of a folder, as docs/benchmarks.md shows them (EVAL=DIR)
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
-	$(BIN)/python -m tests.quality.refusals "$(EVAL)" $(QUALITY)
-	$(BIN)/python -m tests.quality.files "$(EVAL)" $(FILES)
-	$(BIN)/python -m tests.quality.tools "$(EVAL)" $(TOOLS)
 
 conformance: $(VENV)/.dev ## run the official MCP conformance suite, the Inspector and the TypeScript SDKs (npm packages)
 	$(PYTEST) -m conformance tests/conformance

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,11 @@ def held_out() -> list[Request]:
     return _read("held_out.json")
 
 
-def tool_sets(folder: Path) -> Iterator[tuple[str, list[KnownTool], list[Request]]]:
-    """The sets of tools below the folder: the name, the tools, and the requests that they fit."""
+def tool_sets(folder: Path, only: Collection[str] = ()) -> Iterator[tuple[str, list[KnownTool], list[Request]]]:
+    """The sets of tools below the folder, or those of these names: the tools, and the requests that they fit."""
     for queries in sorted(folder.rglob("queries.jsonl")):
+        if only and queries.parent.name not in only:
+            continue
         texts = json_lines(queries.with_name("corpus.jsonl"))
         first = next(texts)
         if "tool" not in first.get("meta", {}):
