@@ -100,7 +100,7 @@ def _measured(one: Retrieval, door: Door, given: argparse.Namespace, index: Docu
                 yield f"{one.name}: the two indexes differ by more than {SAME}"
     most = max(figures.most_tokens for figures in rows)
     if most > TOKENS:
-        yield f"{one.name}: the text of an answer has {most:,} tokens, and {TOKENS:,} is the most"
+        yield f"{one.name}, {door.name}: the text of an answer has {most:,} tokens, and {TOKENS:,} is the most"
 
 
 def _printed(app: App, filled: Filled, way: str, runs: Path | None) -> Figures:
