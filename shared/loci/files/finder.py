@@ -26,6 +26,8 @@ SHOWN = 400
 """Characters of a passage."""
 BETWEEN = " | "
 """The text between two cells of a row."""
+FEWEST_ROWS = 3
+"""Rows that an excerpt of a table has at least, if they fit: the rows beside a figure tell its unit or its total."""
 LONGEST_COLUMNS = 200
 """Characters of the header above rows of a table."""
 NO_FILE = "The lake has no file. Add one with add_memory, or: loci add FILE"
@@ -302,7 +304,7 @@ class _Rows:
     right: int
 
     def excerpt(self, words: Collection[str], room: int) -> PassageExcerpt:
-        first, end = _best(self.lines, words, room)
+        first, end = _best(self.lines, words, room, fewest=FEWEST_ROWS)
         text = "\n".join(self.lines[first:end])
         left, right, header = self.left, self.right, self.header
         if len(text) > room:  # one row, and too long
@@ -335,8 +337,13 @@ def _rows(text: str, where: Locator) -> _Rows | None:
     return _Rows(header, lines[above:], numbers, where, left, right) if numbers else None
 
 
-def _best(lines: Sequence[str], words: Collection[str], room: int, between: int = 1) -> tuple[int, int]:
-    """The first and the end of neighbours that fit and have most of the words; a word of few lines counts more."""
+def _best(
+    lines: Sequence[str], words: Collection[str], room: int, between: int = 1, fewest: int | None = None
+) -> tuple[int, int]:
+    """The first and the end of neighbours that fit and have most of the words; a word of few lines counts more.
+
+    Neighbours that add no word are left out, down to the `fewest`: they would take the room of other passages.
+    """
     language = language_of("\n".join(lines))
     having = [set(index_words(line, language)).intersection(words) for line in lines]
     counts = {word: sum(word in one for one in having) for word in words}
@@ -352,7 +359,16 @@ def _best(lines: Sequence[str], words: Collection[str], room: int, between: int 
         value = sum(weights[word] for word in found)
         if value > score:
             best, score = (first, end), value
-    return best
+    first, end = best
+    found = set[str]().union(*having[first:end])
+    while fewest and found and end - first > fewest:
+        if found == set[str]().union(*having[first : end - 1]):
+            end -= 1
+        elif found == set[str]().union(*having[first + 1 : end]):
+            first += 1
+        else:
+            break
+    return first, end
 
 
 def _columns(header: str | None, begin: int, stop: int, count: int) -> str | None:

@@ -1,5 +1,6 @@
 """The answer of `search_memory`: files with their passages, as many as the budget allows."""
 
+from collections.abc import Sequence
 from operator import not_
 
 from mcp_types import CallToolResult
@@ -12,7 +13,7 @@ from loci.files.search_query import FileScope
 from loci.files.tools.file_views import is_none
 from loci.mcp.answers import as_text, quoted, readable_result, search_room
 from loci.search.inference import tokens_at_most
-from loci.search.ranking import Match
+from loci.search.ranking import LEVELS, Match
 from loci.search.snippet import beginning
 
 SUMMARY_IN_LIST = 120
@@ -96,7 +97,7 @@ class SearchAnswer(BaseModel):
 def search_answer(found: FoundFiles, max_tokens: int | None = None) -> CallToolResult:
     """The answer in this many tokens, or in the usual number. If something had to be cut, it has the whole, too."""
     view = _view(found)
-    shown = _within(view.model_copy(deep=True), *search_room(max_tokens))
+    shown = _within(view.model_copy(deep=True), _best_first(found), *search_room(max_tokens))
     whole = None if shown.passages_left_out is None else SearchAnswer(result=view).model_dump_json()
     return readable_result(_text(shown), SearchAnswer(result=shown).model_dump(mode="json"), whole)
 
@@ -122,9 +123,15 @@ def _unread(file: StoredFile) -> UnreadFileView:
     return UnreadFileView(id=file.id, name=file.name, path=file.shown_path, reason=file.newest.reason or "")
 
 
-def _within(view: SearchView, text_room: int, room: int) -> SearchView:
-    """Keep the passages for which there is room in both forms: the best of each file first, then the further ones."""
-    every = [(rank, at) for at, one in enumerate(view.results) for rank in range(len(one.passages))]
+def _best_first(found: FoundFiles) -> list[tuple[int, int]]:
+    """The place of each passage in its file, and of the file: a good second passage comes before a poor file."""
+    every = [(rank, at, one) for at, file in enumerate(found.files) for rank, one in enumerate(file.passages)]
+    every.sort(key=lambda one: (LEVELS.index(one[2].match), -one[2].score))
+    return [(rank, at) for rank, at, _ in every]
+
+
+def _within(view: SearchView, every: Sequence[tuple[int, int]], text_room: int, room: int) -> SearchView:
+    """Keep the passages for which there is room in both forms, in this order."""
     passages = [one.passages for one in view.results]
     for one in view.results:
         one.passages = []
@@ -135,7 +142,7 @@ def _within(view: SearchView, text_room: int, room: int) -> SearchView:
     room -= tokens_at_most(as_text(view.model_dump(mode="json")))
     text_room -= tokens_at_most(_text(view))
     kept = 0
-    for rank, at in sorted(every, key=lambda one: (one[0] > 0, one[1], one[0])):
+    for rank, at in every:
         if at >= view.n:
             continue
         file, passage = view.results[at], passages[at][rank]
@@ -166,8 +173,9 @@ def _text(view: SearchView) -> str:
 
 
 def _file_line(file: FoundFileView, best: FilePassageView) -> str:
-    """The file, how surely it matches, and its summary, unless the best passage says the same."""
-    summary = "" if file.summary.rstrip("…") in best.text else file.summary
+    """The file, how surely it matches, and its summary, unless the best passage says the same, or the same columns."""
+    is_said = best.locator.cells is not None or file.summary.rstrip("…") in best.text
+    summary = "" if is_said else file.summary
     version = f", version {file.version}" if file.version > 1 else ""
     return f"**{file.path or file.name}** ({file.id}{version}, {file.match}) {summary}".rstrip()
 
