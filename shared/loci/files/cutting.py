@@ -8,7 +8,7 @@ import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import groupby, islice, takewhile
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 from loci.core.errors import Unavailable
@@ -142,6 +142,7 @@ LEAST_ROOM = 4
 """A row gets at least this part of a passage, however long the header is."""
 MOST_LINES = 40
 """Rows of a passage. More than these read badly, and one place would name them all."""
+NO_TEXT = TextSection(text="")
 MOST_IN_GROUP = 60
 """Rows of a group that its label names."""
 Row = tuple[int, str, int]
@@ -159,7 +160,8 @@ def cut_with_remark(
     """The same, and a remark if the file has more passages than it may."""
     longest -= min(count([_stem(name)])[0], longest // 2)
     language = language_of(_beginning_of(reading.sections))
-    every = (piece for group in _groups(reading.sections) for piece in _pieces(group, count, longest))
+    above = _headings_above(reading.sections)
+    every = (piece for group in _groups(reading.sections) for piece in _pieces(group, above, count, longest))
     pieces = [*islice(every, MOST_PASSAGES + 1)]
     chunks = [_chunk(document, name, number, piece, language) for number, piece in enumerate(pieces[:MOST_PASSAGES])]
     if len(pieces) <= MOST_PASSAGES:
@@ -188,12 +190,38 @@ def _place(number: int, section: Section) -> tuple[int | None, ...]:
     return (section.page, section.slide) if isinstance(section, TextSection) else (None, None, number)
 
 
-def _pieces(group: Sequence[Section], count: Count, longest: int) -> Iterator[LocatedText]:
+def _headings_above(sections: Sequence[Section]) -> Iterator[tuple[str, ...]]:
+    """The headings above each table, in order: readings have the headings of texts only.
+
+    They are those of the text before the table, if no heading begins between them. Otherwise the table's title may be
+    such a heading, which the text behind the table is under, too; or both texts are under some of the same headings.
+    """
+    before = NO_TEXT
+    tables: list[TableSection] = []
+    for one in (*sections, NO_TEXT):
+        if isinstance(one, TableSection):
+            tables.append(one)
+            continue
+        for table in tables:
+            text, behind = (beside if beside.slide == table.slide else NO_TEXT for beside in (before, one))
+            if table.title in ("", " ".join(text.text.split())):
+                yield text.heading
+            elif table.title in behind.heading:
+                yield behind.heading[: behind.heading.index(table.title)]
+            else:
+                same = takewhile(lambda pair: pair[0] == pair[1], zip(text.heading, behind.heading, strict=False))
+                yield tuple(heading for heading, _ in same)
+        before, tables = one, []
+
+
+def _pieces(
+    group: Sequence[Section], above: Iterator[tuple[str, ...]], count: Count, longest: int
+) -> Iterator[LocatedText]:
     texts = [one for one in group if isinstance(one, TextSection)]
     yield from text_pieces(texts, count, longest, MOST_PASSAGES + 1)
     for one in group:
         if isinstance(one, TableSection):
-            yield from table_pieces(one, count, longest)
+            yield from table_pieces(one, next(above), count, longest)
 
 
 def _stem(name: str) -> str:
@@ -298,13 +326,13 @@ class Columns:
         return row_line([row[self.key], *cells] if self.key is not None and any(cells) else cells)
 
 
-def table_pieces(table: TableSection, count: Count, longest: int) -> Iterator[LocatedText]:
-    """The passages of a table. The title and the sheet are their headings."""
-    heading = tuple(one for one in dict.fromkeys((table.sheet or "", table.title)) if one)
-    [above, header] = count([heading_line(heading), row_line(table.header)])
+def table_pieces(table: TableSection, above: Sequence[str], count: Count, longest: int) -> Iterator[LocatedText]:
+    """The passages of a table. The headings `above` it, the sheet and the title are their headings."""
+    heading = tuple(one for one in dict.fromkeys((*above, table.sheet or "", table.title)) if one)
+    [taken, header] = count([heading_line(heading), row_line(table.header)])
     lines = [row_line(row) for row in table.rows]
     sizes = count(lines)
-    room = longest - above
+    room = longest - taken
     if not table.rows:
         yield LocatedText(row_line(table.header), heading, _where(table, None, 0, len(table.header)))
     whole = Columns(0, _width(table), row_line(table.header) if table.header else "")

@@ -21,7 +21,7 @@ LONGEST_NAME, LONGEST_PATH = 255, 1000
 OF_VERSION = re.compile(r"(ds-[0-9a-f]{1,40})@([0-9]{1,6})")
 RULES: Final = "rules"
 """The author of a summary that is extracted."""
-READER_VERSION: Final = 4
+READER_VERSION: Final = 5
 """Raised when more is read out of files, or they are cut otherwise: what an older reader has read is read again."""
 READ_ALIKE: Final = 3
 """The first version whose readings are those of today: they are only cut again."""

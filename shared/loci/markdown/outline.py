@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from loci.markdown.conversations import NO_MESSAGES, Messages, with_messages
 from loci.markdown.nouns import Heading, OutlinePart
 from loci.markdown.tags import TAGS_COMMENT
+from loci.search.passages import LONGEST_HEADING as LONGEST_HEADER
 from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))
@@ -25,6 +26,8 @@ LINE_TOKENS = CODE_TOKENS | {"html_block"}
 LIST_TOKENS = frozenset(("bullet_list_open", "ordered_list_open"))
 # The line below the header row of a table.
 TABLE_RULE = re.compile(r"\s*+(?:\|\s*+)?+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\|\s*+)?+")
+FEWEST_TABLE_LINES = 3
+"""Lines of a table: its header, its rule and a row."""
 LONGEST_HEADING = 4_000
 """Characters of a heading that its title is made of."""
 EMPHASIS = re.compile(r"[*`]++|(?<!\w)_++|(?<!_)_++(?!\w)")
@@ -118,7 +121,8 @@ def blocks(lines: Sequence[str], outline: MarkdownOutline, title: str | None) ->
                 has_code = part.kind == "item" and not code_starts.isdisjoint(range(part.first, part.end))
                 kind = "lines" if part.kind == "lines" or has_code else "prose"
                 is_talk = is_turn and len(several) >= FEWEST_TURNS and not outline.messages.starts
-                found.append(Block(starts[part.first], end, path, "turn" if is_talk else kind))
+                header = _header(lines, starts, part, found[-1] if found and found[-1].heading == path else None)
+                found.append(Block(starts[part.first], end, path, "turn" if is_talk else kind, header=header))
                 numbers.append(bisect_right(outline.messages.starts, part.first))
     return (
         _after_messages(found, numbers, 0 if outline.messages.with_model else SHORT_MESSAGE)
@@ -145,6 +149,17 @@ def _after_messages(found: Sequence[Block], numbers: Sequence[int], least: int) 
     return [replace(block, after=after[number]) for number, block in zip(numbers, found, strict=True)]
 
 
+def _header(
+    lines: Sequence[str], starts: Sequence[int], part: OutlinePart, before: Block | None
+) -> tuple[int, int] | None:
+    """The place of the header of a table, with the short paragraph right before it, which is its caption."""
+    if part.kind != "lines" or part.end - part.first < FEWEST_TABLE_LINES or not _is_rule(lines[part.first + 1]):
+        return None
+    start, end = starts[part.first], starts[part.first] + len(lines[part.first].rstrip())
+    has_caption = before is not None and before.kind == "prose" and end - before.start <= LONGEST_HEADER
+    return before.start if before is not None and has_caption else start, end
+
+
 @cache
 def _markdown() -> MarkdownIt:
     # Without inline markup, which takes ten times as long and is read elsewhere. A link definition stays text.
@@ -154,10 +169,14 @@ def _markdown() -> MarkdownIt:
 def _split_at_table(lines: Sequence[str], part: OutlinePart) -> list[OutlinePart]:
     """The paragraph, split where a table begins: markdown-it's own tables would take longer than all the rest."""
     for at in range(part.first + 1, part.end):
-        if "|" in lines[at] and TABLE_RULE.fullmatch(lines[at]):
+        if _is_rule(lines[at]):
             table = OutlinePart(at - 1, part.end, "lines")
             return [table] if at - 1 == part.first else [OutlinePart(part.first, at - 1, "paragraph"), table]
     return [part]
+
+
+def _is_rule(line: str) -> bool:
+    return "|" in line and TABLE_RULE.fullmatch(line) is not None
 
 
 def _paragraphs(lines: Sequence[str], skip: int) -> Iterator[OutlinePart]:

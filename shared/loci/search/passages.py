@@ -35,7 +35,7 @@ Count = Callable[[Sequence[str]], list[int]]
 """Returns the number of tokens of each text."""
 Span = tuple[int, int]
 Room = dict[tuple[tuple[str, ...], Span | None], int]
-"""The tokens that there are for a text under these headings, after that message."""
+"""The tokens that there are for a text under these headings, with the text at that place above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,14 @@ class Block:
     A turn of a conversation is a passage of its own."""
     after: Span | None = None
     """The place of the message that the block's message answers; empty if it answers none. None: in no message."""
+    header: Span | None = None
+    """The place of the header of a table: the rows that are cut off below it are embedded and found with it, too."""
+
+    @property
+    def context(self) -> Span | None:
+        """The place of the text that is embedded above the block, outside it."""
+        is_below = self.header is not None and self.start > self.header[1]
+        return self.header if is_below and self.after is None else self.after
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,8 @@ class Passage:
     """The number of its tokens, without its headings."""
     is_turn: bool = False
     after: Span | None = None
+    context: Span | None = None
+    """The place of the text that is embedded with it: of the message that is answered, or of a table's header."""
 
 
 def passages(
@@ -101,12 +111,17 @@ def chunks(
             last_line=bisect_right(starts, max(one.start, one.end - 1)),
             text=text[one.start : one.end],
             hash=hashlib.sha256(
-                embedded_text(one.heading, text[one.start : one.end], context_of(text, one.after)).encode()
+                embedded_text(one.heading, text[one.start : one.end], context_of(text, one.context)).encode()
             ).hexdigest(),
             words=" ".join(
-                [*above[one.heading], *_words(found, own, number, under[one.heading]), *(() if number else name_words)]
+                [
+                    *above[one.heading],
+                    *(index_words(context_of(text, one.context), language) if one.after is None else ()),
+                    *_words(found, own, number, under[one.heading]),
+                    *(() if number else name_words),
+                ]
             ),
-            context=context_of(text, one.after),
+            context=context_of(text, one.context),
         )
         for number, one in enumerate(found)
     ]
@@ -117,9 +132,9 @@ def embedded_text(heading: tuple[str, ...], text: str, context: str = "") -> str
     return "\n".join(one for one in (heading_line(heading), context, text) if one)
 
 
-def context_of(text: str, after: Span | None) -> str:
-    """The message that is answered, as it is embedded with the answer, which seldom names its subject again."""
-    return "" if after is None else " ".join(text[slice(*after)].split())[:LONGEST_HEADING]
+def context_of(text: str, place: Span | None) -> str:
+    """The text at that place as it is embedded above a passage: an answer seldom says again what was asked."""
+    return "" if place is None else " ".join(text[slice(*place)].split())[:LONGEST_HEADING]
 
 
 def heading_line(heading: tuple[str, ...]) -> str:
@@ -149,8 +164,9 @@ def _words(found: Sequence[Passage], own: Sequence[list[str]], at: int, under: i
 def _sized(text: str, blocks: Sequence[Block], count: Count, longest: int, room: Room) -> Iterator[tuple[Block, int]]:
     """Pieces of the blocks that fit, with their tokens. Learns how much room there is under each heading."""
     for pieces in _batches(piece for block in blocks for piece in _cut(text, block, WINDOW)):
-        paths = [path for path in dict.fromkeys((one.heading, one.after) for one in pieces) if path not in room]
-        above = (embedded_text(heading, "", context_of(text, after)) for heading, after in paths)
+        contexts = ((one.heading, place) for one in pieces for place in (one.context, one.after or one.header))
+        paths = [path for path in dict.fromkeys(contexts) if path not in room]
+        above = (embedded_text(heading, "", context_of(text, place)) for heading, place in paths)
         sizes = count([*above, *(text[one.start : one.end] for one in pieces)])
         room |= {path: max(longest // 4, longest - size) for path, size in zip(paths, sizes, strict=False)}
         yield from _fitting(text, list(zip(pieces, sizes[len(paths) :], strict=True)), room, count)
@@ -176,12 +192,17 @@ def _packed(pieces: Iterator[tuple[Block, int]], room: Room) -> Iterator[Passage
         is_turn = block.kind == "turn"
         is_near = last is not None and (last.heading, last.after) == (block.heading, block.after)
         may_grow = is_near and not is_turn
-        if last is not None and may_grow and not last.is_turn and last.tokens + size <= room[last.heading, last.after]:
+        if (
+            last is not None
+            and may_grow
+            and not last.is_turn
+            and last.tokens + size <= room[last.heading, last.context]
+        ):
             last = replace(last, end=block.end, tokens=last.tokens + size)
         else:
             if last is not None:
                 yield last
-            last = Passage(block.start, block.end, block.heading, size, is_turn, block.after)
+            last = Passage(block.start, block.end, block.heading, size, is_turn, block.after, block.context)
     if last is not None:
         yield last
 
@@ -203,12 +224,12 @@ def _shorter(text: str, block: Block, size: int, room: Room) -> list[Block]:
     """Pieces of the block that will probably fit; none if the block itself fits."""
     if not _is_too_long(block, size, room):
         return []
-    most = room[block.heading, block.after]
+    most = room[block.heading, block.context]
     return list(_cut(text, block, math.ceil((block.end - block.start) * FILL * most / size)))
 
 
 def _is_too_long(block: Block, size: int, room: Room) -> bool:
-    return size > room[block.heading, block.after] and block.end - block.start > SMALLEST
+    return size > room[block.heading, block.context] and block.end - block.start > SMALLEST
 
 
 def _cut(text: str, block: Block, longest: int) -> Iterator[Block]:

@@ -31,7 +31,7 @@ class Chunk:
     """The words that find it, cut by `search.words` and joined by spaces."""
     embedding: Embedding | None = None
     context: str = ""
-    """The text that is embedded with the passage, but neither shown nor searched by its words. No index keeps it."""
+    """The text that is embedded with the passage, and not shown. No index keeps it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,10 @@ pytestmark = pytest.mark.anyio
 QUARTERS = ("First quarter", "Second quarter", "Third quarter", "Fourth quarter")
 
 
+ROWS = ("<th>Pier</th><th>Berths</th>", "<td>North</td><td>7</td>", "<td>South</td><td>9</td>")
+TABLE = f"<table>{''.join(f'<tr>{one}</tr>' for one in ROWS)}</table>"
+
+
 @pytest.fixture(autouse=True)
 def ended(app: App) -> Iterator[None]:
     """No process that reads files outlives its test."""
@@ -43,3 +47,13 @@ async def test_rows_without_a_word_of_the_question_leave_room_for_other_files(co
     shown = [passage["text"] for one in answer["results"] for passage in one["passages"]]
     assert sum("Dredging" in one for one in shown) == 3
     assert all(one.count("\n") < 3 for one in shown if "Dredging" in one)
+
+
+async def test_a_table_is_found_by_the_headings_above_it(connect: Connect, app: App) -> None:
+    towns = ("Oslo", "Perth", "Quito")
+    parts = [f"<h2>{one}</h2><p>At the end of the year.</p>{TABLE}<h3>Tugs</h3>{TABLE}<p>Hired.</p>" for one in towns]
+    app.files.add(LOCAL, "harbours.html", f"<body><h1>Harbours</h1>{''.join(parts)}</body>".encode())
+    for town in ("Perth", "Quito"):
+        answer = await search(connect, f"berths of the north pier in {town}")
+        headings = [one["heading"] for one in answer["results"][0]["passages"] if "North | 7" in one["text"]]
+        assert sorted(headings[:2]) == [f"Harbours > {town} > At the end of the year.", f"Harbours > {town} > Tugs"]
