@@ -74,6 +74,49 @@ async def test_a_date_is_that_of_the_front_matter_the_name_the_heading_or_the_la
     }
 
 
+@each(
+    ("query", "first"),
+    [
+        ("the tide at the pier in May 2024", "m05"),
+        ("the tide at the pier, 2024-03", "m03"),
+        ("tide, pier, Q4 2024", "m11"),
+        ("tide, pier, 6. Mai 2024", "m05"),
+        ("the tide at the pier in 2024", "m03"),
+        ("the tide at the pier in May 2019", "m03"),
+    ],
+)
+async def test_of_documents_that_are_as_near_those_of_the_time_that_a_question_names_come_first(
+    app: App, connect: Connect, query: str, first: str
+) -> None:
+    for month in ("03", "05", "11"):
+        text = f"---\ndate: 2024-{month}-06\n---\nThe tide at the pier.\n"
+        app.documents.parts.library.add(LOCAL, f"m{month}.md", text.encode())
+    ids = [row["id"] for row in (await call(connect, "search_documents", query=query))["results"]]
+    assert (ids[0], len(ids)) == (first, 3)
+
+
+async def test_of_a_long_chat_the_section_of_the_time_that_a_question_names_comes_first(
+    app: App, connect: Connect
+) -> None:
+    months = {f"{month:02}": f"A tide, the one of day {month}.\n" for month in range(3, 9)}
+    text = "# Tides\n\n" + "\n".join(f"## 2024-{month}-05\n\n{said}" for month, said in months.items())
+    app.documents.parts.library.add(LOCAL, "chat.md", text.encode())
+    for month in ("June", "April"):
+        [row] = (await call(connect, "search_documents", query=f"the tide in {month} 2024"))["results"]
+        assert row["heading"].endswith({"June": "2024-06-05", "April": "2024-04-05"}[month])
+
+
+async def test_a_document_of_the_time_is_found_among_more_that_are_as_near_than_a_search_looks_at(
+    app: App, connect: Connect
+) -> None:
+    for number in range(70):
+        app.documents.parts.library.add(LOCAL, f"{number}.md", b"---\ndate: 2023-01-02\n---\nThe low tide.\n")
+    app.documents.parts.library.add(LOCAL, "may.md", b"---\ndate: 2024-05-06\n---\nThe low tide.\n")
+    for query, has in (("low tide in May 2024", True), ("low tide", False)):
+        rows = (await call(connect, "search_documents", query=query, limit=3))["results"]
+        assert ("may" in [row["id"] for row in rows]) is has
+
+
 @pytest.mark.usefixtures("notes")
 async def test_a_search_in_a_time_says_how_many_documents_say_no_date(connect: Connect) -> None:
     found = await call(connect, "temporal_search", query="tide", date_range="2024")

@@ -19,8 +19,10 @@ from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.documents.upkeep import Upkeep
+from loci.markdown.date_ranges import time_named
+from loci.markdown.dates import first_day
 from loci.markdown.excerpt import Excerpt, ExcerptRequest, read_excerpt, read_outline
-from loci.search.ranking import Chunk, Hit, Ranking
+from loci.search.ranking import Chunk, Hit, NamedTime, Ranking
 
 AMONG = 300
 """Documents, the best for the question, from which the newest are chosen."""
@@ -100,7 +102,11 @@ class Documents:
         parts, most = self.parts, AMONG if newest_first else limit
         each = max(1, min(EACH, MOST // most))
         with _search_errors():
-            ranking = parts.search.find(owner, COLLECTION, query, limit=most, room=room, where=part.where, each=each)
+            named = time_named(query)
+            when = NamedTime(*named, first_day) if named else None
+            ranking = parts.search.find(
+                owner, COLLECTION, query, limit=most, room=room, where=part.where, each=each, when=when
+            )
             if not ranking.hits and (why := self.why_empty(owner, part)):
                 ranking = replace(ranking, reason=why)
             best = {hit.chunk.document: hit for hit in reversed(ranking.hits)}

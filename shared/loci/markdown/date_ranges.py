@@ -2,11 +2,12 @@
 
 import calendar
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
 from loci.core.errors import Refused
+from loci.markdown.dates import NUMBER_OF, days_in
 
 DateRange = tuple[date | None, date | None]
 """First and last day. None: open on that side."""
@@ -32,6 +33,37 @@ DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)?")
 MONTHS = [name.lower() for name in calendar.month_name][1:]
 LONGEST = 100
 NEWEST = re.compile(r"\s*(?:the\s+)?(?:newest|latest|most\s+recent|recent)\s+(\S.*)", re.IGNORECASE | re.DOTALL)
+
+NAMED_MONTH = re.compile(r"\b([^\W\d_]{3,12})\.?,?\s(?:(?:of|de|del)\s)?((?:19|20)\d\d)\b")
+NUMBERED_MONTH = re.compile(r"(?<![\w-])((?:19|20)\d\d)-(0[1-9]|1[0-2])(?![\w-])")
+CHINESE_MONTH = re.compile(r"(?<!\d)((?:19|20)\d\d)年(\d{1,2})月")
+QUARTER = re.compile(r"\bQ([1-4])[ /-]?((?:19|20)\d\d)\b|(?<![\w-])((?:19|20)\d\d)[ /-]?Q([1-4])\b", re.IGNORECASE)
+LONGEST_QUESTION = 2_000
+"""Characters of a question in which a time is looked for."""
+
+
+def time_named(question: str) -> tuple[str, str] | None:
+    """First and last day of the time that a question names: days, months with their years, or quarters.
+
+    A year alone is none: it belongs to a name or to a topic as often as it says when a text was written.
+    """
+    text = question[:LONGEST_QUESTION]
+    days = days_in(text) or [day for month in _months_named(text) for day in _month(month)]
+    return (min(days).isoformat(), max(days).isoformat()) if days else None
+
+
+def _months_named(text: str) -> Iterator[date]:
+    """The first days of the months, and of the first and last months of the quarters."""
+    for found in NAMED_MONTH.finditer(text):
+        if month := NUMBER_OF.get(found[1].casefold()):
+            yield date(int(found[2]), month, 1)
+    for found in (*NUMBERED_MONTH.finditer(text), *CHINESE_MONTH.finditer(text)):
+        year, month = int(found[1]), int(found[2])
+        if month in range(1, 13) and month != year % 100 + 1:  # 2001-02 may be a season
+            yield date(year, month, 1)
+    for found in QUARTER.finditer(text):
+        year, quarter = int(found[2] or found[3]), int(found[1] or found[4])
+        yield from (date(year, 3 * quarter - 2, 1), date(year, 3 * quarter, 1))
 
 
 def asked_for_newest(query: str) -> str | None:
@@ -151,5 +183,5 @@ def _named_month(words: Sequence[str]) -> _Calendar:
     return _Calendar(year, months[0], int(days[0]) if days else None)
 
 
-def _month(day: date) -> DateRange:
+def _month(day: date) -> tuple[date, date]:
     return day.replace(day=1), day.replace(day=calendar.monthrange(day.year, day.month)[1])

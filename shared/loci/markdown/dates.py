@@ -55,6 +55,11 @@ def first_day(text: str) -> str | None:
     return next((day for _, day in _days(text, DAY_FORMS)), None)
 
 
+def days_in(text: str) -> list[date]:
+    """Return all valid days in the text."""
+    return [date.fromisoformat(day) for _, day in _days(text, DAY_FORMS)]
+
+
 def _days(text: str, forms: Iterable[tuple[re.Pattern[str], int, int, int]]) -> Iterator[tuple[int, str]]:
     """Yield the places and days of a text, form by form."""
     for pattern, year, month, day in forms:

@@ -65,6 +65,28 @@ EVERYTHING: Final = Where()
 
 
 @dataclass(frozen=True, slots=True)
+class NamedTime:
+    """The time that a question names. Passages of it rank a little higher; the others are found all the same."""
+
+    since: str
+    """YYYY-MM-DD, inclusive, as `until`."""
+    until: str
+    day_in: Callable[[str], str | None]
+    """Returns the day that a line, such as a heading, says."""
+
+    def has(self, chunk: Chunk, document_is: bool) -> bool:
+        """True if the passage is of this time: by a day in the headings above it, or because its document is.
+
+        A day in a heading below the first one is surer than the day of the document, which may have many of them.
+        """
+        days = [self.day_in(one) or "" for one in chunk.heading]
+        own = next((one for one in reversed(days[1:]) if one), "")
+        if own:
+            return self.since <= own <= self.until
+        return document_is or any(self.since <= one <= self.until for one in days[:1])
+
+
+@dataclass(frozen=True, slots=True)
 class QueryVector:
     """A question's vector for the index. The model may still have to compute it."""
 

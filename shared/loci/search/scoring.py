@@ -8,12 +8,16 @@ from itertools import chain
 
 from loci.search.inference import QueryEmbedding, Scale
 from loci.search.names import people_and_things
-from loci.search.ranking import LEVELS, Candidate, Chunk, Match
+from loci.search.ranking import LEVELS, Candidate, Chunk, Match, NamedTime
 from loci.search.words import Question, word_positions
 
 ALPHA = 0.5
 """The weight of the vector leg. Measured on five public sets: 0.015 nDCG@10 better than reciprocal rank fusion, which
 on dialogue is worse than words alone."""
+
+OF_TIME = 0.2
+"""The addition to the fused score of a passage that is of the time which the question names. It decides between
+passages that are about as near."""
 
 DOUBT = 10
 """Imaginary passages beside the candidates, half of them with each word. If there are few candidates, all of them have
@@ -71,6 +75,8 @@ class ScoredPassage:
     late: int | None = None
     relevance: float | None = None
     rerank: int | None = None
+    is_of_time: bool = False
+    """True if it is of the time that the question names."""
     named: int | None = None
     """The degree to which the question is the name of the document; None: the document has another name."""
 
@@ -112,6 +118,13 @@ def best_of_each(ranked: Iterable[Fused], each: int | None = 1) -> list[Fused]:
         if each is None or counts[one.candidate.document] <= each:
             best.append(one)
     return best
+
+
+def of_time_first(found: Sequence[ScoredPassage], when: NamedTime, documents: Collection[str]) -> list[ScoredPassage]:
+    """Put the passages of the time up by what that counts: by their headings, or as one of these `documents`."""
+    for one in found:
+        one.is_of_time = when.has(one.chunk, one.chunk.document in documents)
+    return sorted(found, key=lambda one: -(one.fused.score + OF_TIME * one.is_of_time))
 
 
 def judge(
@@ -274,6 +287,7 @@ def best_first(found: Sequence[ScoredPassage], embedding: QueryEmbedding | None)
         for one in found:
             one.score = one.fused.score * most
             one.match = match_of(one, by_meaning=embedding is not None)
+            one.score = min(1.0, one.fused.score + OF_TIME * one.is_of_time) * most
         return list(found)
     for one in found:
         cosine, fused = one.fused.candidate.cosine, one.fused.score
@@ -283,8 +297,11 @@ def best_first(found: Sequence[ScoredPassage], embedding: QueryEmbedding | None)
             sense = (cosine - scale.unrelated_cosine) / (scale.answering_cosine - scale.unrelated_cosine)
         else:
             sense = sense_of_words(one.covered)
-        one.score = _logistic(SENSE * sense + FUSED * fused + OFFSET)
+        likely = SENSE * sense + FUSED * fused + OFFSET
+        one.score = _logistic(likely)
         one.match = match_of(one, by_meaning=True)
+        if one.is_of_time:  # for its place, not for its match: to be of the time does not make it an answer
+            one.score = _logistic(likely + FUSED * OF_TIME)
     # The sort is stable: equal scores keep their order.
     return sorted(found, key=lambda one: (LEVELS.index(one.match), -one.score))
 

@@ -19,6 +19,7 @@ from loci.search.ranking import (
     Chunk,
     Explanation,
     Hit,
+    NamedTime,
     QueryVector,
     Ranking,
     Stage,
@@ -27,6 +28,7 @@ from loci.search.ranking import (
 )
 from loci.search.scoring import (
     ALPHA,
+    OF_TIME,
     Fused,
     ScoredPassage,
     best_first,
@@ -35,6 +37,7 @@ from loci.search.scoring import (
     fuse,
     judge,
     named_first,
+    of_time_first,
     rarities,
     unknown_names,
     word_weights,
@@ -154,6 +157,14 @@ class Look:
             found = _together(found, [_later(one, most) for one in newest])
         return found
 
+    def candidates_of(self, when: NamedTime | None, limit: int) -> list[Candidate]:
+        """Candidates from documents of that time; none without one, or if the conditions name a time."""
+        if when is None or self.where.since or self.where.until:
+            return []
+        most = max(CANDIDATES, limit)
+        where = replace(self.where, since=when.since, until=when.until)
+        return [_later(one, most) for one in self._found(where, most)]
+
     def _first(self, most: int, log: StageLog) -> list[Candidate]:
         vector = self.vector
         try:
@@ -224,17 +235,24 @@ class Search:
         room: int = 300,
         where: Where = EVERYTHING,
         each: int | None = 1,
+        when: NamedTime | None = None,
     ) -> Ranking:
         """The best passages, whole. A language model may quote at most `room` characters of one.
 
-        At most `each` of each of the `limit` best documents. With `each=None` the `limit` best of all passages.
+        At most `each` of each of the `limit` best documents. With `each=None` the `limit` best of all passages. `when`:
+        the time that the question names.
         """
         log = StageLog()
         question = Question.plain(query) if isinstance(query, str) else query
         vector = self._vector(question.text, log)
-        candidates = Look(self._index, owner, collection, question, vector, where).candidates(limit, each, log)
+        look = Look(self._index, owner, collection, question, vector, where)
+        candidates = look.candidates(limit, each, log)
+        in_time = look.candidates_of(when, limit)
+        candidates, of_time = _together(candidates, in_time), {one.document for one in in_time}
         embedding = vector and vector.embedding
         fused = fuse(candidates, ALPHA, embedding.scale.unrelated_cosine) if embedding else fuse(candidates, 0.0)
+        if of_time:
+            fused.sort(key=lambda one: -(one.score + OF_TIME * (one.candidate.document in of_time)))
         ranked = best_of_each(fused, each)
         if limit > CANDIDATES and len(set(question.words)) == 1:
             ranked = _with_the_word_first(ranked, candidates)
@@ -243,6 +261,8 @@ class Search:
         wanted = dict.fromkeys(one.candidate.chunk for one in (*ranked, *near))
         chunks = self._index.chunks(owner, collection, list(wanted))
         found = _with_named(question.text, ranked, near, chunks, each)
+        if when is not None:
+            found = of_time_first(found, when, of_time)
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
         if lacks := self._lacks(owner):
             log.failed("index", lacks)

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from loci.core.errors import Refused
-from loci.markdown.date_ranges import asked_for_newest, parse_date_range
+from loci.markdown.date_ranges import asked_for_newest, parse_date_range, time_named
 from loci.markdown.dates import first_day, labelled_day
 from tests.support.each import each
 
@@ -157,3 +157,40 @@ def test_what_is_not_a_range_is_refused(text: str) -> None:
 )
 def test_a_question_for_what_is_newest_begins_with_that_word(query: str, rest: str | None) -> None:
     assert asked_for_newest(query) == rest
+
+
+@each(
+    ("question", "first", "last"),
+    [
+        ("What did we decide in May 2023?", "2023-05-01", "2023-05-31"),
+        ("Was haben wir im März 2024 beschlossen?", "2024-03-01", "2024-03-31"),
+        ("¿Qué pasó en marzo de 2024?", "2024-03-01", "2024-03-31"),
+        ("the minutes of 2024-02", "2024-02-01", "2024-02-29"),
+        ("2024年3月的会议", "2024-03-01", "2024-03-31"),
+        ("what changed in Q3 2023", "2023-07-01", "2023-09-30"),
+        ("2023-Q1 revenue", "2023-01-01", "2023-03-31"),
+        ("the call of October 13, 2023", "2023-10-13", "2023-10-13"),
+        ("between 8 May 2023 and 2023-07-02", "2023-05-08", "2023-07-02"),
+        ("from May 2023 to Aug. 2023", "2023-05-01", "2023-08-31"),
+    ],
+)
+def test_a_question_names_a_time_by_a_day_a_month_of_a_year_or_a_quarter(question: str, first: str, last: str) -> None:
+    assert time_named(question) == (first, last)
+
+
+@each(
+    "question",
+    [
+        "What caused the 2008 crisis?",
+        "the plan for 2024",
+        "what happened last June",
+        "the team of the 2001-02 season",
+        "CVE-2023-05 and release 2023-05-1",
+        "version 2023-13",
+        "in room 2024",
+        "may 20234",
+        "",
+    ],
+)
+def test_a_year_alone_or_a_number_names_no_time(question: str) -> None:
+    assert time_named(question) is None
