@@ -26,6 +26,7 @@ from loci.cli.terminal import (
     shown_progress,
     value,
 )
+from loci.core.diagnosis import counted
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
@@ -143,7 +144,7 @@ def _text(summary: IngestSummary) -> str:
         if summary.model
         else "searchable by words only: no model is installed"
     )
-    lines = [counts, *([f"{summary.chunks:,} passages, {model}."] if summary.processed else [])]
+    lines = [counts, *([f"{counted(summary.chunks, 'passage')}, {model}."] if summary.processed else [])]
     lines += left_out_lines(summary.left_out)
     lines += [kept_line(one) for one in summary.kept]
     lines += short_list("Failed", [f"{one.path}: {one.reason}" for one in summary.failed])
