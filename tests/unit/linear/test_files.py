@@ -39,7 +39,7 @@ def taken_in(name: str) -> Read:
         for _ in text_pieces([one for one in reading.sections if isinstance(one, TextSection)], a_fourth, 250, 99_999):
             pass
         for table in reading.tables:
-            for _ in table_pieces(table, a_fourth, 250):
+            for _ in table_pieces(table, (), a_fourth, 250):
                 pass
         extracted_summary(reading)
         packed(reading)
