@@ -12,6 +12,8 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.stores import RecordPage, RecordStore
+from loci.mcp.answers import SEARCH_TOKENS
+from loci.search.inference import tokens_at_most
 from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.files.conftest import on_vectors_too
@@ -120,6 +122,18 @@ async def test_the_answer_keeps_to_its_budget_and_to_its_files(connect: Connect,
     assert result["passages_left_out"] > 0
     assert result["results"][0]["passages"]
     assert len(texts(answer)[0]) <= 4 * 1500
+
+
+async def test_the_names_of_further_files_are_within_the_room_of_the_answer(connect: Connect, app: App) -> None:
+    animals = ("walrus", "heron", "otter", "badger", "lynx", "marten")
+    for size, animal in enumerate(animals):
+        for number in range(10):
+            text = f"{animal} " * (12 - number) + "It is older than the pier, and nobody moved it. " * (2 + size)
+            add(app, f"{animal} {number}.txt" if number < 5 else f"{'survey of a bay ' * 9}{animal} {number}.txt", text)
+    async with connect("files") as client:
+        for animal in animals:
+            answer = await client.call_tool("search_memory", {"parsed_query": animal, "limit": 10})
+            assert tokens_at_most(texts(answer)[0]) <= SEARCH_TOKENS
 
 
 async def test_the_text_of_the_answer_has_the_passage_where_it_stands_and_how_surely_it_fits(

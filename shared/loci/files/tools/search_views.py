@@ -140,19 +140,17 @@ def _within(view: SearchView, every: Sequence[tuple[int, int]], text_room: int, 
         view.results.pop()
     view.n = len(view.results)
     room -= tokens_at_most(as_text(view.model_dump(mode="json")))
-    text_room -= tokens_at_most(_text(view))
     kept = 0
     for rank, at in every:
         if at >= view.n:
             continue
         file, passage = view.results[at], passages[at][rank]
         cost = tokens_at_most(as_text(passage.model_dump(mode="json"))) + 1
-        text_cost = tokens_at_most(_passage_text(passage)) + 1
-        text_cost += tokens_at_most(_file_line(file, passage)) if rank == 0 else 0
-        if kept and (cost > room or text_cost > text_room or view.match == "none"):
-            break
         file.passages.append(passage)
-        room, text_room, kept = room - cost, text_room - text_cost, kept + 1
+        if kept and (view.match == "none" or cost > room or tokens_at_most(_text(view)) > text_room):
+            file.passages.pop()
+            break
+        room, kept = room - cost, kept + 1
     view.passages_left_out = len(every) - kept or None
     return view
 
