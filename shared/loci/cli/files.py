@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from loci.files.api import Files
     from loci.files.file import StoredFile
 
-cli = typer.Typer(name="files", help="The files of the lake.", no_args_is_help=True)
+cli = typer.Typer(name="files", help="The files of the lake.", no_args_is_help=True, rich_markup_mode=None)
 NAMED = 10
 """The most files that `forget` names in its question."""
 

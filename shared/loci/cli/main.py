@@ -4,67 +4,82 @@ import json
 import os
 import signal
 import sys
+from functools import cache
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
-from loci.cli import capabilities, files, models, owners, service, tools
-from loci.cli.add import add
-from loci.cli.approve import approve
-from loci.cli.call import EXAMPLES, call
-from loci.cli.connect import EXAMPLES as CONNECT_EXAMPLES
-from loci.cli.connect import connect
-from loci.cli.credentials import clients, keys, pin
-from loci.cli.doctor import doctor
-from loci.cli.documents import forget, graph, search
-from loci.cli.events import events
-from loci.cli.ingest import ingest
-from loci.cli.moving import export, import_
-from loci.cli.reindex import reindex
-from loci.cli.serve import serve
-from loci.cli.terminal import ConfigOption, DataOption, error_view
-from loci.cli.watch import watch
 from loci.core.errors import LociError
 from loci.core.full_disk import disk_error
-from loci.core.settings import load_settings
 from loci.core.version import version
+
+COMMANDS: Final = {
+    "serve": "serve:serve",
+    "ingest": "ingest:ingest",
+    "add": "add:add",
+    "watch": "watch:watch",
+    "reindex": "reindex:reindex",
+    "forget": "documents:forget",
+    "search": "documents:search",
+    "graph": "documents:graph",
+    "export": "moving:export",
+    "import": "moving:import_",
+    "doctor": "doctor:doctor",
+    "connect": "connect:connect",
+    "call": "call:call",
+    "approve": "approve:approve",
+    "pin": "credentials:pin",
+    "events": "events:events",
+    "files": "files:cli",
+    "tools": "tools:cli",
+    "models": "models:cli",
+    "keys": "credentials:keys",
+    "clients": "credentials:clients",
+    "owners": "owners:cli",
+    "runner": "runner:cli",
+    "service": "service:cli",
+}
+"""The function, or the commands of its own, of each command, in the order of the help."""
+
+
+class LazyCommands(TyperGroup):
+    """The commands. The module of one is loaded when the command is asked for: all of them take half a second."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = dict.fromkeys(COMMANDS)  # pyright: ignore[reportAttributeAccessIssue] (the names are read)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 (typer gives it)
+        return _command(cmd_name) if cmd_name in COMMANDS else None
+
+
+@cache
+def _command(name: str) -> Any:
+    place, _, attribute = COMMANDS[name].partition(":")
+    module = import_module(f"loci.cli.{place}")
+    found = getattr(module, attribute)
+    if isinstance(found, typer.Typer):
+        made = typer.main.get_group(found)
+        made.name = name
+        return made
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    alone.command(name=name, epilog=getattr(module, "EXAMPLES", None))(found)
+    return typer.main.get_command(alone)
+
 
 cli = typer.Typer(
     name="loci",
+    cls=LazyCommands,
     help="Loci: one MCP endpoint that gives an agent memory and tools.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-runner = typer.Typer(help="Install the packages of the Python runner.", no_args_is_help=True, rich_markup_mode=None)
-cli.command()(serve)
-cli.command()(ingest)
-cli.command()(add)
-cli.command()(watch)
-cli.command()(reindex)
-cli.command()(forget)
-cli.command()(search)
-cli.command()(graph)
-cli.command()(export)
-cli.command(name="import")(import_)
-cli.command()(doctor)
-cli.command(epilog=CONNECT_EXAMPLES)(connect)
-cli.add_typer(files.cli, name="files")
-tools.cli.add_typer(capabilities.cli, name="capabilities")
-cli.add_typer(tools.cli, name="tools")
-cli.command(epilog=EXAMPLES)(call)
-cli.command()(approve)
-cli.command()(pin)
-cli.command()(events)
-cli.add_typer(models.cli, name="models")
-cli.add_typer(keys, name="keys")
-cli.add_typer(clients, name="clients")
-cli.add_typer(owners.cli, name="owners")
-cli.add_typer(runner, name="runner")
-cli.add_typer(service.cli, name="service")
 
 
 def _print_version(wanted: bool) -> None:
@@ -82,26 +97,6 @@ def options(
     """Loci: one MCP endpoint that gives an agent memory and tools."""
 
 
-@runner.callback()
-def runner_options() -> None:
-    """Install the packages of the Python runner."""
-
-
-@runner.command()
-def install(data: DataOption = None, config: ConfigOption = None) -> None:
-    """Install the packages of run_memory_code.
-
-    These are pandas, scikit-learn and others, in their own environment. If they are installed, nothing happens.
-    """
-    from loci.code.api import Code  # `--help` does not need it
-
-    folder = load_settings({"data": data}, config).runner_folder
-    if Code.install_packages(folder, typer.echo):
-        typer.echo("The packages are installed: run_memory_code works now")
-    else:
-        typer.echo(f"The runner's packages are already installed in {folder}")
-
-
 def main() -> None:
     """Run the command. Print a `LociError` as one line, with --json also as JSON, and exit with code 1."""
     if not sys.stderr:  # it was closed: no other file may get its descriptor, which child processes inherit
@@ -116,6 +111,8 @@ def main() -> None:
             raise
         print(f"loci: {error}", file=sys.stderr)
         if "--json" in takewhile(lambda argument: argument != "--", sys.argv[1:]):
+            from loci.cli.terminal import error_view  # most commands end well
+
             try:
                 print(json.dumps(error_view(error)), flush=True)
             except BrokenPipeError:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loci.cli import capabilities
 from loci.cli.credentials import prove_person
 from loci.cli.destination import OwnersTools, for_owner
 from loci.cli.terminal import JsonOption, error_view, owner_name, printable, value
@@ -25,6 +26,7 @@ cli = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+cli.add_typer(capabilities.cli, name="capabilities")
 NameArgument = Annotated[str, typer.Argument(help="The server's name: the first part of its tools' names.")]
 EXAMPLES = """Examples: loci tools add memory -- npx -y @modelcontextprotocol/server-memory
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from loci.app import App
 from loci.auth.pins import Pins
-from loci.cli.main import tools as commands
+from loci.cli import tools as commands
 from loci.compose import build_app
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL, LOCAL_CALLER

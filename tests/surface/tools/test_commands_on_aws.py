@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from loci.app import App
-from loci.cli.main import tools
+from loci.cli import tools
 from loci.core.identity import LOCAL, Caller, Owner
 from loci.gateway.capabilities.api import EndedRun
 from loci.gateway.configuration import check_public
