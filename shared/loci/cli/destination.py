@@ -11,13 +11,13 @@ from urllib.parse import SplitResult, urlsplit
 from loci.cli.terminal import ConfigOption, DataOption, here_only, named_owner, open_app, value
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.settings import Settings
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.server.mcpserver import MCPServer
 
     from loci.app import App
+    from loci.core.settings import Settings
     from loci.gateway.api import Tools
 
 SECONDS: Final = 120.0
@@ -94,7 +94,7 @@ def app_at(
     data: Path | None,
     config: Path | None,
     things: str,
-    check: Callable[[Settings], object] = lambda settings: settings,
+    check: "Callable[[Settings], object]" = lambda settings: settings,
     *,
     whole: bool = False,
 ) -> "App":

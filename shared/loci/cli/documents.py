@@ -14,14 +14,14 @@ from loci.core.atomic_write import replace_file
 from loci.core.diagnosis import counted, size_shown
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
-from loci.documents.document import Document
-from loci.search.ranking import Ranking
 
 if TYPE_CHECKING:
     from loci.app import App
+    from loci.documents.document import Document
     from loci.documents.tools.search_results import SearchResult
     from loci.graph.gaps import Gap
     from loci.graph.picture import Picture
+    from loci.search.ranking import Ranking
 
 NAMED = 10
 """The most documents that `loci forget` names in its question."""
@@ -99,7 +99,7 @@ def forget(
     If the text of a document is stored in Loci only, the command deletes it. It asks first.
     """
 
-    def confirm(found: Sequence[Document]) -> None:
+    def confirm(found: "Sequence[Document]") -> None:
         if not yes:
             typer.echo(_question(found), err=True)
             typer.confirm("Forget them?", abort=True, err=True)
@@ -147,7 +147,7 @@ def _inset(text: str) -> list[str]:
     return [f"   {printable(line)}" for line in text.splitlines()]
 
 
-def _stages(ranking: Ranking) -> str:
+def _stages(ranking: "Ranking") -> str:
     return "\n".join(
         f"{one.stage:<15} {f'{one.ms:8.1f} ms' if one.ran else '   not run'}  {one.note}" for one in ranking.stages
     )
@@ -165,7 +165,7 @@ def _write(file: Path, text: str) -> int:
     return len(content)
 
 
-def _question(documents: Sequence[Document]) -> str:
+def _question(documents: "Sequence[Document]") -> str:
     stored = sum(document.root is None for document in documents)
     lines = [f"Loci will remove {counted(len(documents), 'document')} from the index:"]
     lines += [f"  {printable(document.path)}  ({document.id})" for document in documents[:NAMED]]

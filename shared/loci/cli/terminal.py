@@ -12,10 +12,10 @@ from loci.core.diagnosis import counted
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
-from loci.core.settings import Settings, sourced_settings
 
 if TYPE_CHECKING:
     from loci.app import App
+    from loci.core.settings import Settings
     from loci.documents.ingest.index_writer import Progress
     from loci.documents.ingest.outcome import LeftOut, MissingFolder
 
@@ -45,7 +45,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 def open_app(
     data: Path | None,
     config: Path | None,
-    check: Callable[[Settings], object] = lambda settings: settings,
+    check: "Callable[[Settings], object]" = lambda settings: settings,
     **given: object,
 ) -> "App":
     """Assemble Loci from the command's settings. `check` may refuse them before anything is created."""
@@ -60,13 +60,13 @@ def open_app(
     return app
 
 
-def here_only(advice: str) -> Callable[[Settings], None]:
+def here_only(advice: str) -> "Callable[[Settings], None]":
     """A check for a command that works only in the data folder of this machine.
 
     `advice`: what to do on AWS instead. BUCKET in it stands for the name of the bucket.
     """
 
-    def check(settings: Settings) -> None:
+    def check(settings: "Settings") -> None:
         if settings.mode != "embedded":
             told = advice.replace("BUCKET", settings.aws.bucket or "BUCKET")
             raise Refused("These are the settings of a deployment on AWS", told, code="NOT_EMBEDDED")
@@ -74,8 +74,10 @@ def here_only(advice: str) -> Callable[[Settings], None]:
     return check
 
 
-def command_settings(data: Path | None, config: Path | None, **given: object) -> Settings:
+def command_settings(data: Path | None, config: Path | None, **given: object) -> "Settings":
     """The settings of a command that prints a result. It logs only errors, unless the log level is set."""
+    from loci.core.settings import sourced_settings  # `--help` does not need it
+
     found = sourced_settings({"data": data, **given}, config)
     wants_more = "log_level" in found.sources
     return found.settings if wants_more else found.settings.model_copy(update={"log_level": "ERROR"})
