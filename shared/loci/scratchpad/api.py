@@ -255,7 +255,7 @@ class Scratchpad:
             if room >= step:
                 break
             if record.key not in keeping:
-                self._records.remove(owner, KIND, record.key)
+                self._records.remove(owner, KIND, record.key, durable=False)  # a power cut leaves it, unreadable
                 self._blobs.remove(owner, _blob(record))
                 room += self._charge(_size(record))
         return step
