@@ -8,8 +8,6 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Final, Protocol, cast
 
-import snowballstemmer  # pyright: ignore[reportMissingTypeStubs]
-
 from loci.search.function_words import FUNCTION_WORDS
 from loci.search.inference import letter_name
 
@@ -147,6 +145,8 @@ _stemmers = _Stemmers()
 def _stemmer(language: str) -> Stemmer:
     found = _stemmers.by_language.get(language)
     if found is None:
+        import snowballstemmer  # pyright: ignore[reportMissingTypeStubs] (30 languages: 25 ms that a start does not pay)
+
         made = snowballstemmer.stemmer(language)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         found = _stemmers.by_language[language] = cast("Stemmer", made)
     return found

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from loci.search.function_words import OTHER_FUNCTION_WORDS, STOP_WORDS
 from loci.search.languages import (
@@ -114,7 +114,7 @@ def _run_at(text: str, at: int, first: int) -> re.Match[str] | None:
 def query_words(text: str) -> list[str]:
     """The words to search for, each once: without the most common ones, unless there are no others."""
     words = dict.fromkeys(index_words(text))
-    return [word for word in words if word not in _STOP_STEMS] or list(words)
+    return [word for word in words if word not in _stop_stems()] or list(words)
 
 
 def words_of_text(words: str) -> str:
@@ -129,12 +129,12 @@ def runs_of(text: str) -> list[str]:
 
 def is_common(run: str) -> bool:
     """True if the word is one that questions have, and answers seldom do."""
-    return all(word in _STOP_STEMS for word in _of_identifier(run))
+    return all(word in _stop_stems() for word in _of_identifier(run))
 
 
 def is_subject(word: str) -> bool:
     """True if a word of the index can be the subject of a text: not common, not a number, not a part of an address."""
-    return word not in _STOP_STEMS and word.isalpha() and (len(word) >= SHORTEST_SUBJECT or not word.isascii())
+    return word not in _stop_stems() and word.isalpha() and (len(word) >= SHORTEST_SUBJECT or not word.isascii())
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class _Said:
         forms: dict[str, dict[str, None]] = {}
         for run in runs:
             words = _of_identifier(run)
-            if all(word in common or word in _STOP_STEMS for word in words):
+            if all(word in common or word in _stop_stems() for word in words):
                 continue
             if len(forms) * len(languages) >= MOST_STEMMED:
                 break
@@ -242,4 +242,7 @@ def _stem(word: str) -> str:
     return english_stem(bare) or bare
 
 
-_STOP_STEMS = frozenset(_stem(one) for words in (STOP_WORDS, *OTHER_FUNCTION_WORDS) for one in words.split())
+@cache
+def _stop_stems() -> frozenset[str]:
+    """The stems of words that say nothing about a subject. They take 40 ms, which a start does not pay."""
+    return frozenset(_stem(one) for words in (STOP_WORDS, *OTHER_FUNCTION_WORDS) for one in words.split())
