@@ -16,6 +16,8 @@ MOST_WORDS = 64
 RARE = 0.1
 FEWEST_GATED = 10_000
 """Chunks of a scope. If there are fewer, it is as fast to score all that match."""
+AT_FIRST = 3
+"""Searches by words alone that FTS5 does. Then numpy, which takes longer to load than some of them, is worth it."""
 MOST_COUNTED = 50_000
 """Words whose counts are remembered."""
 
@@ -39,6 +41,7 @@ class Bm25:
     def __init__(self, postings: WordPostings) -> None:
         self._postings = postings
         self._scopes: dict[int, _WordCounts] = {}
+        self._searches = 0
 
     def scores(
         self,
@@ -59,6 +62,8 @@ class Bm25:
         asked = [word.replace("\0", " ") for word in words]
         if not total or not asked or limit < 1:
             return WordScores([], lambda _: {})
+        self._searches += 1
+        with_numpy = with_numpy or self._searches > AT_FIRST
         if with_numpy and among is None and not having and len(asked) <= MOST_WORDS:
             sums = self._postings.sums(connection, scope, asked)
             best = sums and sums.best(limit, limit + EQUALS)
