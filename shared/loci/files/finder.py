@@ -304,7 +304,8 @@ class _Rows:
     right: int
 
     def excerpt(self, words: Collection[str], room: int) -> PassageExcerpt:
-        first, end = _best(self.lines, words, room, fewest=FEWEST_ROWS)
+        above = int(self.header is not None and self.lines[0] == self.header)
+        first, end = _best(self.lines, words, room, fewest=FEWEST_ROWS, above=above)
         text = "\n".join(self.lines[first:end])
         left, right, header = self.left, self.right, self.header
         if len(text) > room:  # one row, and too long
@@ -338,11 +339,12 @@ def _rows(text: str, where: Locator) -> _Rows | None:
 
 
 def _best(
-    lines: Sequence[str], words: Collection[str], room: int, between: int = 1, fewest: int | None = None
+    lines: Sequence[str], words: Collection[str], room: int, between: int = 1, fewest: int | None = None, above: int = 0
 ) -> tuple[int, int]:
     """The first and the end of neighbours that fit and have most of the words; a word of few lines counts more.
 
-    Neighbours that add no word are left out, down to the `fewest`: they would take the room of other passages.
+    Worse ones at the edges that add no word are left out, down to the `fewest`: they would take the room of other
+    passages. Those `above` are a header, whose words say nothing of a line below it.
     """
     language = language_of("\n".join(lines))
     having = [set(index_words(line, language)).intersection(words) for line in lines]
@@ -361,10 +363,12 @@ def _best(
             best, score = (first, end), value
     first, end = best
     found = set[str]().union(*having[first:end])
-    while fewest and found and end - first > fewest:
-        if found == set[str]().union(*having[first : end - 1]):
+    values = [0.0 if at < above else sum(weights[word] for word in one) for at, one in enumerate(having)]
+    most = max(values[first:end])
+    while fewest and end - first > fewest:
+        if values[end - 1] < most and found == set[str]().union(*having[first : end - 1]):
             end -= 1
-        elif found == set[str]().union(*having[first + 1 : end]):
+        elif values[first] < most and found == set[str]().union(*having[first + 1 : end]):
             first += 1
         else:
             break
