@@ -35,6 +35,8 @@ NEAR, NEAR_WITHOUT_NAME = 0.55, 0.85
 """The least cosine of a passage that may be about the question, however few of its words it has: a share of the way
 from the cosine of unrelated texts to the cosine of answers, both the model's own (`Scale`). `make quality` prints the
 share of refused questions: of questions that a library answers, and of questions that belong to another one."""
+LEAST_WITHOUT_WORDS, NEAR_WITHOUT_WORDS = 0.25, 0.45
+"""The same if no passage has a word of the question: it may be in another language, and only its meaning is found."""
 LEAST_BY_WORDS, LEAST_BY_WORDS_WITHOUT_NAME = 0.10, 0.20
 """The least score of a passage by words alone, which know no synonyms."""
 STRONG, POSSIBLE = 0.9, 0.5
@@ -147,8 +149,12 @@ def judge(
         return False
     nearest = max((one.cosine for one in candidates if one.cosine is not None), default=None)
     by_words = max((one.covered for one in found if one.fused.candidate.cosine is None), default=0.0)
-    lacks_name = bool(unknown_names(question.text, had))
-    return not is_about_something_else(max(one.fits for one in found), by_words, nearest, scale, lacks_name)
+    known = frozenset(chain.from_iterable(had.values()))
+    # A question in Chinese may share a number or a name with texts in English.
+    its_own = [word for word in question.words if not word.isascii()] or question.words
+    lacks_name, has_words = bool(unknown_names(question.text, had)), not known.isdisjoint(its_own)
+    best = max(one.fits for one in found)
+    return not is_about_something_else(best, by_words, nearest, scale, lacks_name, has_words)
 
 
 def unknown_names(question: str, had: Mapping[str, Collection[str]]) -> list[str]:
@@ -238,6 +244,7 @@ def is_about_something_else(
     best_cosine: float | None,
     scale: Scale | None,
     lacks_name: bool = False,
+    has_words: bool = True,
 ) -> bool:
     """True if nothing that was found is about the question: the best relevance is low, and so is the best cosine.
 
@@ -247,6 +254,8 @@ def is_about_something_else(
     if scale is None or not _is_usable(scale):
         return best_relevance < by_words
     least, near = (LEAST_WITHOUT_NAME, NEAR_WITHOUT_NAME) if lacks_name else (LEAST, NEAR)
+    if not has_words:
+        least, near = LEAST_WITHOUT_WORDS, NEAR_WITHOUT_WORDS
     least_cosine = scale.unrelated_cosine + near * (scale.answering_cosine - scale.unrelated_cosine)
     if best_by_words >= by_words:
         return False
