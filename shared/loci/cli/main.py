@@ -40,7 +40,7 @@ COMMANDS: Final = {
     "keys": "credentials:keys",
     "clients": "credentials:clients",
     "owners": "owners:cli",
-    "runner": "runner:cli",
+    "runner": "models:runner",
     "service": "service:cli",
 }
 """The function, or the commands of its own, of each command, in the order of the help."""

@@ -1,4 +1,4 @@
-"""`loci models`: list, download and check the models that embed and rerank."""
+"""`loci models` and `loci runner`: what is downloaded, the models and the packages of the Python runner."""
 
 import json
 from collections.abc import Generator
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 cli = typer.Typer(
     help="List, download and check the models that embed and rerank.", no_args_is_help=True, rich_markup_mode=None
 )
+runner = typer.Typer(help="Install the packages of the Python runner.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @cli.command(name="list")
@@ -91,6 +92,26 @@ def check(
         raise Unavailable(
             f"Damaged: {', '.join(damaged)}", f"Run: loci models pull {' '.join(damaged)}", code="MODEL_DAMAGED"
         )
+
+
+@runner.callback()
+def runner_options() -> None:
+    """Install the packages of the Python runner."""
+
+
+@runner.command()
+def install(data: DataOption = None, config: ConfigOption = None) -> None:
+    """Install the packages of run_memory_code.
+
+    These are pandas, scikit-learn and others, in their own environment. If they are installed, nothing happens.
+    """
+    from loci.code.api import Code  # `--help` does not need it
+
+    folder = load_settings({"data": data}, config).runner_folder
+    if Code.install_packages(folder, typer.echo):
+        typer.echo("The packages are installed: run_memory_code works now")
+    else:
+        typer.echo(f"The runner's packages are already installed in {folder}")
 
 
 def _listed(models: ModelsFolder) -> list[Manifest]:

@@ -89,7 +89,7 @@ def install(
 
 
 def _refuse_cache() -> None:
-    """Raise `Refused` if this environment lies in a cache, such as that of uvx. Only folders above it are looked at."""
+    """Refuse an environment below a cache, such as the one of uvx: what starts at login must stay where it is."""
     for one in Path(sys.prefix).parents:
         if (one / "CACHEDIR.TAG").exists():
             what = f"Loci runs from the cache {one}, and stops working when somebody cleans that"

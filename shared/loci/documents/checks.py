@@ -26,7 +26,7 @@ CHUNKS_AT_ONCE = 500
 LOOKED_AT: Final = 50
 """Documents whose texts tell the languages of all."""
 FEW: Final = 5
-"""If one of so many documents is in another language, another model finds more."""
+"""Another model is named if more than one in this many documents is in another language."""
 
 
 def check_owners(app: "App", *, fix: bool) -> list[Finding]:

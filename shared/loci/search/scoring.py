@@ -149,10 +149,10 @@ def judge(
         return False
     nearest = max((one.cosine for one in candidates if one.cosine is not None), default=None)
     by_words = max((one.covered for one in found if one.fused.candidate.cosine is None), default=0.0)
-    known = frozenset(chain.from_iterable(had.values()))
     # A question in Chinese may share a number or a name with texts in English.
-    its_own = [word for word in question.words if not word.isascii()] or question.words
-    lacks_name, has_words = bool(unknown_names(question.text, had)), not known.isdisjoint(its_own)
+    its_own = {word for word in question.words if not word.isascii()} or {*question.words}
+    has_words = not all(its_own.isdisjoint(words) for words in had.values())
+    lacks_name = bool(unknown_names(question.text, had))
     best = max(one.fits for one in found)
     return not is_about_something_else(best, by_words, nearest, scale, lacks_name, has_words)
 
@@ -162,8 +162,9 @@ def unknown_names(question: str, had: Mapping[str, Collection[str]]) -> list[str
 
     No names if the passages have none of its words: they may be in another language, which writes names otherwise.
     """
-    known = frozenset(chain.from_iterable(had.values()))
-    return [name for name, words in people_and_things(question).items() if known and known.isdisjoint(words)]
+    named = people_and_things(question)
+    known = frozenset(chain.from_iterable(had.values())) if named else frozenset[str]()
+    return [name for name, words in named.items() if known and known.isdisjoint(words)]
 
 
 def words_had(question: Question, found: Sequence[ScoredPassage]) -> dict[str, list[str]]:
