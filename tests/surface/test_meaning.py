@@ -96,6 +96,13 @@ IN_OTHER_LANGUAGES = {
 }
 
 
+IN_CHINESE = {
+    "keys": "备用钥匙放在哪里\n\n李伟把仓库的备用钥匙放在二楼办公室的蓝色抽屉里。2023 年换过一次锁。",
+    "lunch": "食堂菜单\n\n星期三中午供应面条和蔬菜。星期五有鱼。",
+    "train": "去上海的火车\n\n早上八点的高铁从南站出发。车程四个半小时。",
+}
+
+
 async def test_a_question_in_another_language_finds_the_answer_with_the_model_that_knows_it(tmp_path: Path) -> None:
     pull(known(MULTILINGUAL), ModelsFolder(tmp_path / "models"), NOWHERE)
     settings = {"data": tmp_path / "data", "models": tmp_path / "models", "embedder": MULTILINGUAL}
@@ -103,6 +110,14 @@ async def test_a_question_in_another_language_finds_the_answer_with_the_model_th
     app.documents.parts.ingest.run(LOCAL, [str(EXAMPLE)])
     for question, answer in IN_OTHER_LANGUAGES.items():
         assert answer in [row["id"] for row in (await search(app, question))["results"][:3]], question
+    # Names are written in other letters there, and a number is no word in common.
+    app = build_app(load_settings({**settings, "data": tmp_path / "chinese"}))
+    (notes := tmp_path / "notes").mkdir()
+    for name, text in IN_CHINESE.items():
+        (notes / f"{name}.md").write_text(f"# {text}\n", encoding="utf-8")
+    app.documents.parts.ingest.run(LOCAL, [str(notes)])
+    [first, *_] = (await search(app, "Which year did Li Wei change locks, 2022 or 2023?"))["results"]
+    assert first["id"].endswith("keys")
 
 
 async def test_the_stages_say_what_ran(example: App) -> None:

@@ -53,11 +53,26 @@ _LANGUAGES_WITH: Final = {
 
 def language_of(text: str) -> str | None:
     """The language by whose rules the text is stemmed, too; None: English, other letters, or it is not sure."""
+    found = _surest_of(text)
+    return found if found != ENGLISH else None
+
+
+def tongue_of(text: str) -> str | None:
+    """What tells the text from one in another language: its letters, or its language if they are Latin.
+
+    None: it is not sure.
+    """
+    scripts = Counter(letter_name(one).split(" ", 1)[0] for one in text[:SAMPLE] if one.isalpha())
+    [(script, _)] = scripts.most_common(1) or [("LATIN", 0)]
+    return _surest_of(text) if script == "LATIN" else script
+
+
+def _surest_of(text: str) -> str | None:
     words, hits = _function_words(text)
     [(best, count), *others] = hits.most_common(2) or [(ENGLISH, 0)]
     is_much = count >= ENOUGH or (count > 1 and count * SHARE > len(words))
     is_sure = is_much and not (others and others[0][1] == count)
-    return best if is_sure and best != ENGLISH else None
+    return best if is_sure else None
 
 
 def languages_of(question: str) -> tuple[str, ...]:

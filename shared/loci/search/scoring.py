@@ -35,8 +35,8 @@ NEAR, NEAR_WITHOUT_NAME = 0.55, 0.85
 """The least cosine of a passage that may be about the question, however few of its words it has: a share of the way
 from the cosine of unrelated texts to the cosine of answers, both the model's own (`Scale`). `make quality` prints the
 share of refused questions: of questions that a library answers, and of questions that belong to another one."""
-LEAST_WITHOUT_WORDS, NEAR_WITHOUT_WORDS = 0.25, 0.45
-"""The same if no passage has a word of the question: it may be in another language, and only its meaning is found."""
+LEAST_ACROSS = 0.03
+"""The least score of a passage in another language than the question's: only its meaning is found."""
 LEAST_BY_WORDS, LEAST_BY_WORDS_WITHOUT_NAME = 0.10, 0.20
 """The least score of a passage by words alone, which know no synonyms."""
 STRONG, POSSIBLE = 0.9, 0.5
@@ -135,26 +135,30 @@ def judge(
     found: Sequence[ScoredPassage],
     candidates: Sequence[Candidate],
     embedding: QueryEmbedding | None,
+    *,
+    is_across: bool = False,
 ) -> bool:
     """Set how well each passage fits; False if none of them is about the question.
 
-    `had` says which of the question's words each passage has.
+    `had` says which of the question's words each passage has. `is_across`: the passages are in another language than
+    the question, so their words say nothing, and names are written otherwise.
     """
-    scale = embedding and embedding.scale
+    scale = _usable(embedding)
     covered = coverage(question.words, had)
     for one in found:
         one.covered = covered[one.chunk.id]
-        one.fits = 1.0 if one.named is not None else relevance(one.closeness, scale, one.covered)
+        covers = None if is_across else one.covered
+        sense = scale and _sense(one, one.closeness, scale)
+        one.fits = 1.0 if one.named is not None else relevance(sense, covers)
     if not found:
         return False
+    best = max(one.fits for one in found)
+    if is_across:
+        return best >= LEAST_ACROSS
     nearest = max((one.cosine for one in candidates if one.cosine is not None), default=None)
     by_words = max((one.covered for one in found if one.fused.candidate.cosine is None), default=0.0)
-    # A question in Chinese may share a number or a name with texts in English.
-    its_own = {word for word in question.words if not word.isascii()} or {*question.words}
-    has_words = not all(its_own.isdisjoint(words) for words in had.values())
     lacks_name = bool(unknown_names(question.text, had))
-    best = max(one.fits for one in found)
-    return not is_about_something_else(best, by_words, nearest, scale, lacks_name, has_words)
+    return not is_about_something_else(best, by_words, nearest, scale, lacks_name)
 
 
 def unknown_names(question: str, had: Mapping[str, Collection[str]]) -> list[str]:
@@ -216,18 +220,24 @@ def _rarity(having: int, of: int) -> float:
     return math.log(1 + (of - having + DOUBT) / (having + DOUBT))
 
 
-def relevance(closeness: float | None, scale: Scale | None, covered: float) -> float:
-    """About how likely the passage is to be about the question: from its closeness and the share of words it has.
+def relevance(sense: float | None, covered: float | None) -> float:
+    """About how likely the passage is to be about the question: from its place on the model's scale, and from the
+    share of words it has.
 
-    Without a usable scale the words alone decide.
+    Without a place the words alone decide, and where words say nothing (None), the place alone.
     """
-    if scale is None or not _is_usable(scale):
-        return covered
-    if closeness is None:
-        sense = sense_of_words(covered)
-    else:
-        sense = (closeness - scale.unrelated) / (scale.answering - scale.unrelated)
-    return _logistic(BY_SENSE * sense + BY_WORDS * covered + BIAS)
+    if sense is None:
+        return covered or 0.0
+    return _logistic(BY_SENSE * sense + BY_WORDS * (sense if covered is None else covered) + BIAS)
+
+
+def _sense(one: ScoredPassage, closeness: float | None, scale: Scale) -> float:
+    """The passage's place on the scale, from unrelated (0) to answering (1): by the closest reading that it had."""
+    if closeness is not None:
+        return (closeness - scale.unrelated) / (scale.answering - scale.unrelated)
+    if (cosine := one.fused.candidate.cosine) is not None:
+        return (cosine - scale.unrelated_cosine) / (scale.answering_cosine - scale.unrelated_cosine)
+    return sense_of_words(one.covered)
 
 
 def sense_of_words(covered: float) -> float:
@@ -245,18 +255,15 @@ def is_about_something_else(
     best_cosine: float | None,
     scale: Scale | None,
     lacks_name: bool = False,
-    has_words: bool = True,
 ) -> bool:
     """True if nothing that was found is about the question: the best relevance is low, and so is the best cosine.
 
     Passages whose vectors are not there yet have only words: `best_by_words` is the best relevance of those.
     """
     by_words = LEAST_BY_WORDS_WITHOUT_NAME if lacks_name else LEAST_BY_WORDS
-    if scale is None or not _is_usable(scale):
+    if scale is None:
         return best_relevance < by_words
     least, near = (LEAST_WITHOUT_NAME, NEAR_WITHOUT_NAME) if lacks_name else (LEAST, NEAR)
-    if not has_words:
-        least, near = LEAST_WITHOUT_WORDS, NEAR_WITHOUT_WORDS
     least_cosine = scale.unrelated_cosine + near * (scale.answering_cosine - scale.unrelated_cosine)
     if best_by_words >= by_words:
         return False
@@ -274,8 +281,10 @@ def match_of(one: ScoredPassage, *, by_meaning: bool) -> Match:
     return "possible" if one.fits >= possible and one.score >= POSSIBLE_SCORE else "none"
 
 
-def _is_usable(scale: Scale) -> bool:
-    return scale.answering - scale.unrelated >= NARROWEST
+def _usable(embedding: QueryEmbedding | None) -> Scale | None:
+    """The model's scale, unless it hardly separates answers from the rest."""
+    scale = embedding and embedding.scale
+    return scale if scale and scale.answering - scale.unrelated >= NARROWEST else None
 
 
 def named_first(found: Sequence[ScoredPassage]) -> list[ScoredPassage]:
@@ -291,8 +300,8 @@ def best_first(found: Sequence[ScoredPassage], embedding: QueryEmbedding | None)
     Without a model, the score is the passage's BM25 as a share of the best, times the largest share of the question's
     words that a passage has.
     """
-    scale = embedding and embedding.scale
-    if scale is None or not _is_usable(scale):
+    scale = _usable(embedding)
+    if scale is None:
         most = max((one.covered for one in found), default=0.0)
         for one in found:
             one.score = one.fused.score * most
@@ -300,14 +309,7 @@ def best_first(found: Sequence[ScoredPassage], embedding: QueryEmbedding | None)
             one.score = min(1.0, one.fused.score + OF_TIME * one.is_of_time) * most
         return list(found)
     for one in found:
-        cosine, fused = one.fused.candidate.cosine, one.fused.score
-        if one.weighted is not None:
-            sense = (one.weighted - scale.unrelated) / (scale.answering - scale.unrelated)
-        elif cosine is not None:
-            sense = (cosine - scale.unrelated_cosine) / (scale.answering_cosine - scale.unrelated_cosine)
-        else:
-            sense = sense_of_words(one.covered)
-        likely = SENSE * sense + FUSED * fused + OFFSET
+        likely = SENSE * _sense(one, one.weighted, scale) + FUSED * one.fused.score + OFFSET
         one.score = _logistic(likely)
         one.match = match_of(one, by_meaning=True)
         if one.is_of_time:  # for its place, not for its match: to be of the time does not make it an answer

@@ -11,6 +11,7 @@ from loci.core.identity import Owner
 from loci.search.document_index import DocumentIndex, whole
 from loci.search.inference import Embedder, EmbeddingModel, QueryEmbedding, Reranker, knows_script
 from loci.search.language_stage import LanguageResult, LanguageStage
+from loci.search.languages import tongue_of
 from loci.search.late_interaction import averages, matches
 from loci.search.names import documents_named, name_word, names_in
 from loci.search.ranking import (
@@ -65,6 +66,8 @@ FOR_ALL_SCRIPTS = (
 """The advice after a question in a script that the model does not know."""
 NEAREST = 3
 """Documents that the reason names if nothing fits."""
+LONGEST_BEGINNING = 600
+"""Characters of a passage that tell its language."""
 LONGEST_TITLE = 80
 """Characters of a title there."""
 
@@ -267,11 +270,14 @@ class Search:
         if lacks := self._lacks(owner):
             log.failed("index", lacks)
         had = words_had(question, found)
+        is_across = vector is not None and _is_across(question, vector.model, found)
         if embedding is None:
             log.skipped("late", "the question has no vector")
+        elif is_across:
+            log.skipped("late", "the passages are in another language than the question")
         else:
             self._late(found, question, embedding, had, log)
-        if not judge(question, had, found, candidates, embedding):
+        if not judge(question, had, found, candidates, embedding, is_across=is_across):
             return _nothing(question, where, found, unknown_names(question.text, had), log)
         found = best_first(found, embedding)
         found = named_first(self._reranked(question.text, found, log))
@@ -400,6 +406,13 @@ def _with_named(
     for one in found:  # the best passage of each named document
         one.named = named.pop(one.chunk.document, None)
     return found
+
+
+def _is_across(question: Question, model: EmbeddingModel, found: Sequence[ScoredPassage]) -> bool:
+    """True if the first passages are in another language than the question, and the model knows all languages."""
+    if model.scripts or (asked := tongue_of(question.text)) is None:
+        return False
+    return tongue_of("\n".join(one.chunk.text[:LONGEST_BEGINNING] for one in found[:NEAREST])) not in (asked, None)
 
 
 def _bits(chunk: Chunk, model: str) -> bytes:

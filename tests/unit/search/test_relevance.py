@@ -18,6 +18,7 @@ from loci.search.scoring import (
     fuse,
     is_about_something_else,
     relevance,
+    sense_of_words,
     unknown_names,
     word_weights,
 )
@@ -28,19 +29,28 @@ BLIND = Scale(unrelated=0.3, answering=0.31, unrelated_cosine=0.05, answering_co
 
 
 def test_an_answer_scores_high_and_what_is_unrelated_low() -> None:
-    assert relevance(0.4, SCALE, 0.6) > 0.8
-    assert relevance(0.1, SCALE, 0.1) < 0.05
+    assert relevance(1.0, 0.6) > 0.8
+    assert relevance(0.0, 0.1) < 0.05
+
+
+def test_in_another_language_meaning_alone_decides() -> None:
+    assert relevance(0.9, None) > 0.9 > 0.5 > relevance(0.3, None)
 
 
 def test_the_same_closeness_says_less_of_a_model_that_finds_everything_close() -> None:
-    assert relevance(0.4, replace(SCALE, unrelated=0.4, answering=0.7), 0.5) < relevance(0.4, SCALE, 0.5)
+    near = passage("near", 0.5, 0.5, closeness=0.4)
+    one, other = (
+        QueryEmbedding("m", b"", b"", (), scale) for scale in (SCALE, replace(SCALE, unrelated=0.4, answering=0.7))
+    )
+    [by_one], [by_other] = ([found.score for found in best_first([near], asked)] for asked in (one, other))
+    assert by_other < by_one
 
 
 @settings(deadline=None)
 @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
 def test_more_of_either_is_never_less(near: float, nearer: float, some: float, more: float) -> None:
     near, nearer, some, more = min(near, nearer), max(near, nearer), min(some, more), max(some, more)
-    assert 0 <= relevance(near, SCALE, some) <= relevance(nearer, SCALE, more) <= 1
+    assert 0 <= relevance(near, some) <= relevance(nearer, more) <= 1
 
 
 def test_the_words_have_their_share_beside_the_vectors() -> None:
@@ -60,8 +70,11 @@ def test_cosines_count_from_that_of_unrelated_texts_on() -> None:
     assert [one.score for one in found] == pytest.approx([0.6, 0.46, 0.4])
 
 
-def test_without_a_model_or_with_one_that_tells_nothing_the_words_decide() -> None:
-    assert relevance(None, None, 0.25) == relevance(0.4, None, 0.25) == relevance(0.4, BLIND, 0.25) == 0.25
+@each("asked", [None, QueryEmbedding("m", b"", b"", (), BLIND)])
+def test_without_a_model_or_with_one_that_tells_nothing_the_words_decide(asked: QueryEmbedding | None) -> None:
+    near, worded = passage("near", 0.5, 0.5, closeness=0.4), passage("worded", 1.0, 0.5)
+    assert [one.chunk.document for one in best_first([worded, near], asked)] == ["worded", "near"]
+    assert (worded.score, near.score) == (0.5, 0.25)
 
 
 def passage(name: str, fused: float, covered: float, *, closeness: float | None = None) -> ScoredPassage:
@@ -69,7 +82,7 @@ def passage(name: str, fused: float, covered: float, *, closeness: float | None 
     chunk = Chunk(f"{name}#0", name, name, name, (), 1, 1, "", "", "")
     candidate = Candidate(chunk.id, name, bm25=fused, cosine=closeness)
     found = ScoredPassage(Fused(candidate, fused, 1), chunk, closeness, closeness, covered)
-    found.fits = relevance(closeness, SCALE, covered)
+    found.fits = relevance(sense_of_words(covered) if closeness is None else (closeness - 0.1) / 0.3, covered)
     return found
 
 
@@ -120,10 +133,9 @@ def test_the_same_cosine_says_less_of_a_model_that_finds_everything_near() -> No
     assert is_about_something_else(LEAST - 0.01, 0.0, 0.4, replace(SCALE, unrelated_cosine=0.3, answering_cosine=0.8))
 
 
-@each("scale", [None, BLIND])
-def test_by_words_alone_only_their_share_counts(scale: Scale | None) -> None:
-    assert is_about_something_else(LEAST_BY_WORDS - 0.01, 0.0, 0.9, scale)
-    assert not is_about_something_else(LEAST_BY_WORDS + 0.01, 0.0, None, scale)
+def test_by_words_alone_only_their_share_counts() -> None:
+    assert is_about_something_else(LEAST_BY_WORDS - 0.01, 0.0, 0.9, None)
+    assert not is_about_something_else(LEAST_BY_WORDS + 0.01, 0.0, None, None)
 
 
 def test_a_rare_word_of_the_question_weighs_more_and_a_common_one_or_a_mark_nothing() -> None:
