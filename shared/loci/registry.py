@@ -23,8 +23,9 @@ from loci.files.resources import FILES
 from loci.files.resources import TEMPLATES as FILE_TEMPLATES
 from loci.mcp.module import Module, ModuleRoute
 from loci.mcp.resources import ModuleResources
-from loci.mcp.tool import CALL_TOOL, Surface
+from loci.mcp.tool import CALL_TOOL, SURFACES, Surface
 from loci.mcp.tool_catalog import ToolFamily, tool_family
+from loci.mcp.views import VIEW
 
 if TYPE_CHECKING:
     from loci.core.diagnosis import Finding
@@ -190,6 +191,12 @@ def modules(app: App) -> Sequence[Module]:
                 tools("workflows.tools:workflow_tools", "pml:approval_response", "tools", "approvals"),
             ],
             long_work=Lazy(lambda: load("workflows.tools:LongWorkflows")(app.workflows)),
+        ),
+        # Beside the answers of tools on every endpoint.
+        Module(
+            "views",
+            surfaces=SURFACES,
+            resources=ModuleResources((VIEW,), (), Lazy(lambda: load("web.views:ChatViews")(app)), None),
         ),
         # The two tools that ChatGPT's connectors and deep research ask for.
         Module(

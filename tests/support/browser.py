@@ -101,6 +101,10 @@ class Browser:
         """From now on, look into this frame."""
         self._ask("POST", "/frame", {"id": self._found(css)})
 
+    def leave(self) -> None:
+        """From now on, look into the page again."""
+        self._ask("POST", "/frame", {"id": None})
+
     def press(self, key: str) -> None:
         """A key, wherever the focus is."""
         value = KEYS.get(key, key)

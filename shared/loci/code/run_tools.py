@@ -145,6 +145,7 @@ def python_tools(app: "App") -> list[LociTool]:
         loci_tool(
             run_memory_code,
             title="Run Python",
+            view="figure",
             writes=True,
             idempotent=False,
             only_for_clients=True,
@@ -347,7 +348,7 @@ def file_tools(app: "App") -> list[LociTool]:
         return SavedAnswer(result=view)
 
     return [
-        loci_tool(query_table, title="Ask a table in SQL", threads=WRITES),
+        loci_tool(query_table, title="Ask a table in SQL", threads=WRITES, view="table"),
         loci_tool(save_artifact, title="Keep a file that code made", writes=True),
     ]
 

@@ -131,6 +131,7 @@ def tool_tools(app: "App") -> list[LociTool]:
         loci_tool(
             call_tool,
             title="Call a tool",
+            view="approval",
             id=CALL_TOOL,
             writes=True,
             destructive=True,

@@ -111,8 +111,8 @@ def link_tools(app: "App") -> list[LociTool]:
         return Neighbourhood(id=found.id, neighbors=near, truncated=found.is_cut)
 
     return [
-        loci_tool(explore_links, title="Explore links", quick=True),
-        loci_tool(graph_neighbors, title="Documents around one", quick=True),
+        loci_tool(explore_links, title="Explore links", quick=True, view="graph"),
+        loci_tool(graph_neighbors, title="Documents around one", quick=True, view="graph"),
     ]
 
 

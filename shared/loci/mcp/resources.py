@@ -101,8 +101,8 @@ class ModuleResources:
     prefixes: tuple[str, ...]
     templates: tuple[ResourceTemplate, ...]
     resources: Lazy[Resources]
-    scope: str
-    """A client that a person allowed needs it to see them."""
+    scope: str | None
+    """A client that a person allowed needs it to see them; None: they are the same for everybody."""
 
 
 def serve_resources(server: Server[Any], modules: Sequence[ModuleResources]) -> None:
@@ -115,7 +115,7 @@ def serve_resources(server: Server[Any], modules: Sequence[ModuleResources]) -> 
         caller = caller_of(ctx)
 
         def newest() -> list[Resource]:
-            shown = (one for one in modules if caller.may(one.scope))
+            shown = (one for one in modules if one.scope is None or caller.may(one.scope))
             return [resource for one in shown for resource in one.resources.get().newest(caller.owner)]
 
         return ListResourcesResult(resources=[*await answer_request(newest), *rest.resources])
@@ -127,7 +127,7 @@ def serve_resources(server: Server[Any], modules: Sequence[ModuleResources]) -> 
         caller, found = caller_of(ctx), module or modules[0]
 
         def content() -> TextResourceContents:
-            check_scopes(caller, [found.scope], params.uri[:200])
+            check_scopes(caller, [found.scope] if found.scope else [], params.uri[:200])
             return found.resources.get().content(caller.owner, params.uri)
 
         return ReadResourceResult(contents=[await answer_request(content, {"uri": params.uri})])

@@ -24,6 +24,7 @@ from loci.core.scopes import check_one_scope, check_scopes
 from loci.mcp.approval import APPROVAL_NEEDED, Person, ask_person, was_approved
 from loci.mcp.caller import ProgressReport, caller_of, report_to
 from loci.mcp.threads import THREADS, WRITES, on_thread_of
+from loci.mcp.views import View, named_view
 
 INVALID_PARAMS = "INVALID_PARAMS"
 TEXTS: tuple[object, ...] = (str, str | None)
@@ -301,6 +302,7 @@ class LociTool:
             input_schema=made.parameters,
             output_schema=schema and listed_output(schema),
             annotations=made.annotations,
+            _meta=made.meta,
         )
         return ListedTool(self.id, listed, self.scopes, self.one_of)
 
@@ -343,6 +345,7 @@ def loci_tool(
     quick: bool = False,
     only_for_clients: bool = False,
     threads: ThreadPoolExecutor | None = None,
+    view: View | None = None,
 ) -> LociTool:
     """Make a tool of a function, whose docstring is for the model. Loci fills in a `Caller` and a `ProgressReport`.
 
@@ -362,6 +365,7 @@ def loci_tool(
             idempotent_hint=idempotent,
             open_world_hint=open_world,
         ),
+        meta=named_view(view),
     )
     sdk_tool.fn_metadata = Arguments.model_construct(**dict(sdk_tool.fn_metadata))
     sdk_tool.parameters = listed_input(sdk_tool.parameters)
@@ -416,16 +420,14 @@ def _input(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> Sc
 def _output(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> Schema:
     plain = _plain(schema, definitions)
     kept = {name: plain[name] for name in ("type", "enum") if name in plain}
-    if "items" in plain and (items := _output(plain["items"], definitions, levels)):
+    if "items" in plain and (items := _output(plain["items"], definitions, levels)) not in ({}, {"type": "object"}):
         kept["items"] = items
     if "properties" in plain and levels:
         kept["properties"] = {
             name: _output(part, definitions, levels - 1) for name, part in plain["properties"].items()
         }
-    if NULL in schema.get("anyOf", ()) and not kept.keys() & {"items", "properties"}:
-        return {}  # anything: that it may be null takes more words than it is worth
-    if "type" in kept and NULL in schema.get("anyOf", ()):
-        kept["type"] = [kept["type"], "null"]
+    if NULL in schema.get("anyOf", ()):  # no type: that it may be null takes more words than it is worth
+        return {name: kept[name] for name in ("items", "properties") if name in kept}
     return kept
 
 

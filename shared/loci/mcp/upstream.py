@@ -51,6 +51,7 @@ from loci.mcp.approval import (
 from loci.mcp.caller import ProgressReport, caller_of, report_to
 from loci.mcp.errors import answer_request
 from loci.mcp.threads import UPSTREAM, while_wanted
+from loci.mcp.views import is_own_view
 
 P = TypeVar("P", bound=RequestParams)
 RequestContext = ServerRequestContext[Any, Any]
@@ -182,7 +183,7 @@ class OfferRequests:
         return await answer_request(prompt) or await rest()  # which says what prompts there are
 
     async def _read_resource(self, ctx: RequestContext, params: ReadResourceRequestParams, rest: Rest) -> Any:
-        if not params.uri.startswith(ADDRESSES):
+        if not params.uri.startswith(ADDRESSES) or is_own_view(params.uri):
             return await rest()
 
         def read() -> ReadResourceResult:

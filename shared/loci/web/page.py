@@ -116,8 +116,8 @@ def filled(
 
     `body`: the template of the page's own part. `leads`: sources to which a form's answer may send the browser on.
     """
-    css = "".join(map(_static, styles))
-    script = _program(programs) if programs else ""
+    css = "".join(map(static, styles))
+    script = program(programs) if programs else ""
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -133,9 +133,9 @@ def filled(
         ]
     )
     places = {"policy": policy, "title": html.escape(encodable(title)), "style": css, "script": script, **parts}
-    whole = _static(template)
+    whole = static(template)
     if body is not None:
-        whole = whole.replace("{{body}}", _static(body))
+        whole = whole.replace("{{body}}", static(body))
     # In one go: what is put in is never looked through for places.
     return HtmlPage(PLACE.sub(lambda found: places[found[1]], whole), policy, status)
 
@@ -173,14 +173,14 @@ def _waits(number: int) -> str:
     return f' <span id="waits"{hidden}><span>{number}</span><span class="unseen"> waiting for you</span></span>'
 
 
-def _program(names: Sequence[str]) -> str:
+def program(names: Sequence[str], before: str = "") -> str:
     """The programs as one, without indents and comments on lines of their own: these are for who reads the files."""
-    program = "".join(UNSENT.sub("", _static(f"{name}.js")) for name in names)
-    return f"(async () => {{\n'use strict';\n{program}}})();\n"
+    whole = "".join(UNSENT.sub("", static(f"{name}.js")) for name in names)
+    return f"(async () => {{\n'use strict';\n{before}{whole}}})();\n"
 
 
 @cache
-def _static(name: str) -> str:
+def static(name: str) -> str:
     return (files("loci.web") / "static" / name).read_text("utf-8")
 
 

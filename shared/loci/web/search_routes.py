@@ -27,7 +27,19 @@ from loci.web.browser_auth import BrowserAuth, Visit, number_in
 from loci.web.page import HtmlPage, PageKind, shell_page
 
 PAGE: Final = PageKind(
-    "search", ("/list", "/detail", "/files/passage", "/files/reader", "/elements", "document", "why", "results", "main")
+    "search",
+    (
+        "/list",
+        "/detail",
+        "/files/passage",
+        "/files/reader",
+        "/elements",
+        "/written",
+        "document",
+        "why",
+        "results",
+        "main",
+    ),
 )
 FOUND: Final = 20
 """Documents in the answer to a question, and files."""

@@ -170,6 +170,7 @@ def workflow_tools(app: "App") -> list[LociTool]:
             open_world=True,
             only_for_clients=True,
             threads=threads,
+            view="run",
         )
 
     return [
@@ -178,7 +179,13 @@ def workflow_tools(app: "App") -> list[LociTool]:
         tool(abort, "Abort a workflow", "pml:abort", None),
         tool(replan, "Replan a workflow", "pml:replan"),
         tool(approval_response, "Answer a checkpoint", "pml:approval_response"),
-        loci_tool(workflow_status, title="Look at a workflow", id="pml:workflow_status", only_for_clients=True),
+        loci_tool(
+            workflow_status,
+            title="Look at a workflow",
+            id="pml:workflow_status",
+            only_for_clients=True,
+            view="run",
+        ),
     ]
 
 

@@ -146,7 +146,7 @@ async def test_no_view_passes_where_a_person_approves_each_call(tmp_path: Path, 
     with closing(build_app(load_settings({**folders, "tools_approval": "all"}))) as app:
         add(app, "boats", showing)
         async with client_of(app) as client:
-            assert "ui://" not in " ".join(one.model_dump_json() for one in (await client.list_tools()).tools)
+            assert "ui://loci/boats" not in " ".join(one.model_dump_json() for one in (await client.list_tools()).tools)
             with pytest.raises(MCPError, match="TOOL_DENIED"):
                 await client.read_resource(AT_LOCI)
 
@@ -226,7 +226,7 @@ def uri_of(block: object) -> object:
 
 ELSEWHERE = {
     MAP: "Unknown resource|not found|There is no",
-    "ui://loci/boats": "There is no resource",
+    "ui://loci/boats": "Loci has no view",
     "ui://loci/boats/": "There is no resource",
     "ui://loci/nobody/boats/map": "There is no tool server",
     "ui://loci/rogue/boats/map": "TOOL_DENIED",

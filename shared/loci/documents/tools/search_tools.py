@@ -123,7 +123,9 @@ def search_tools(app: "App") -> list[LociTool]:
 
     return [
         # The searches keep to max_tokens themselves.
-        loci_tool(search_documents, title="Search documents", quick=True, threads=SEARCHES, budget=None),
+        loci_tool(
+            search_documents, title="Search documents", quick=True, threads=SEARCHES, budget=None, view="results"
+        ),
         loci_tool(temporal_search, title="Search documents of a time", quick=True, threads=SEARCHES, budget=None),
         loci_tool(query_by_tags, title="Find documents by tags", quick=True, budget=None),
         reading_tool(app),

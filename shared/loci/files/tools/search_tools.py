@@ -155,7 +155,7 @@ def search_tools(app: "App") -> list[LociTool]:
     return [
         loci_tool(get_memorylake_metadata, title="Say which files there are", quick=True),
         # It keeps to max_tokens itself.
-        loci_tool(search_memory, title="Search files", quick=True, threads=SEARCHES, budget=None),
+        loci_tool(search_memory, title="Search files", quick=True, threads=SEARCHES, budget=None, view="results"),
         loci_tool(read_memory, title="Read a file", quick=True, budget=None),  # and so does it
         loci_tool(fetch_memory, title="Fetch facts about files", quick=True),
     ]

@@ -5,9 +5,12 @@ function makeDrawing(canvas, camera, layout) {
   const labels = makeLabels(context, camera, layout, size);
   let colours = {};
 
+  // A canvas knows no variables, but the element resolves one.
   function readColours() {
-    const style = getComputedStyle(document.documentElement);
-    const read = (name) => style.getPropertyValue(name).trim();
+    const read = (name) => {
+      canvas.style.color = `var(${name})`;
+      return getComputedStyle(canvas).color;
+    };
     colours = { groups: picture.groups.map((_, group) => read(colourName(group))) };
     for (const name of ['paper', 'ink', 'edge', 'muted', 'accent', 'gap']) colours[name] = read(`--${name}`);
   }

@@ -4,9 +4,6 @@ function makeResults() {
   const KINDS = { all: ['All', 'result'], document: ['Documents', 'document'], file: ['Files', 'file'] };
   const AT_FIRST = 10;
   const CUT = 'p.words:not(.whole), .cells:not(.whole)';
-  // What a line of markdown has as code, in bold, or as a link; in code such as `f(**a, **b)` nothing is bold.
-  const WRITTEN = /`([^`\n]+)`|\*\*(?=\S)([^*\n]*[^*\s])\*\*(?![\w*`])|\[`?([^\][\n]+?)`?\]\([^()\s]*\)/;
-  const TAGS = ['span', 'code', 'strong', 'span'];
   const more = find('more');
   let asked = 0;
   let question = '';
@@ -15,12 +12,8 @@ function makeResults() {
   let isLong = false; // all that fit are shown, not only the first ones
   let isWeak = false; // also what hardly fits
 
-  // The words of a document as they are written, but for code, bold words and links. Only text nodes are made.
   function wordsOf(text, isMarkdown, className) {
-    const made = element('p', undefined, { className, dir: 'auto' });
-    const parts = isMarkdown ? text.split(WRITTEN) : [text];
-    for (const [at, part] of parts.entries()) if (part) made.append(marked(TAGS[at % TAGS.length], part));
-    return made;
+    return filled('p', isMarkdown ? partsOf(text, marked) : [marked('span', text)], { className, dir: 'auto' });
   }
 
   // A passage from the line on that has most of the words of the question: two lines of it are shown.
