@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -178,6 +179,36 @@ HELLO = "".join(
         call("scratchpad_read", {"id": "nope"}),
     )
 )
+
+
+IN_NO_HURRY = """
+import loci.cli.background
+from loci.cli.main import main
+loci.cli.background.SECONDS_BEFORE_START = 3600
+main()
+"""
+
+
+def test_over_stdio_the_work_behind_begins_with_the_first_answer(data: Path) -> None:
+    data.mkdir()
+    left = data / ".secret-01234567"
+    left.write_text("half of it")  # by a process that was killed
+    process = subprocess.Popen(
+        [sys.executable, "-c", IN_NO_HURRY, "serve", "--stdio"],
+        env=clean_environment(data),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for message in (initialize("2025-06-18"), {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}):
+            assert left.exists()
+            print(json.dumps(message), file=process.stdin, flush=True)
+            assert json.loads(process.stdout.readline())["id"] == message["id"]
+        until(lambda: not left.exists())
+        process.kill()
 
 
 @pytest.mark.smoke

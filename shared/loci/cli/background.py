@@ -3,22 +3,21 @@
 import shutil
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.resources import as_file, files
 from itertools import count
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from loci.app import App
-from loci.cli.watch import FolderWatch
-from loci.code.api import Code
 from loci.core.errors import LociError
 from loci.core.full_disk import disk_error
 from loci.core.identity import LOCAL, Owner
-from loci.model_store.models import DEFAULTS, Kind, ModelsFolder, known
-from loci.model_store.pull import pull
 from loci.runtimes.local import sweep_data
-from loci.workflows.runs import ActiveOwners
+
+# What a thread works with is loaded on the thread: over stdio the client's first answer does not wait for it.
+if TYPE_CHECKING:
+    from loci.model_store.models import Kind
 
 SECONDS_BETWEEN_CHECKS = 5.0
 CYCLES_BETWEEN_READINGS = 12
@@ -34,7 +33,11 @@ SECONDS_BEFORE_START = 3.0
 class BackgroundThread(ABC):
     """A thread that works until the server ends."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, begin: threading.Event | None = None) -> None:
+        """`begin`: is set when the client has its first answer. Without it, the work begins at once."""
+        self._begin = begin or threading.Event()
+        if begin is None:
+            self._begin.set()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -45,14 +48,17 @@ class BackgroundThread(ABC):
     def stop(self) -> None:
         """Ask the work to end."""
         self._ended.set()
+        self._begin.set()
 
     def __exit__(self, *_: object) -> None:
         self.stop()
         self._thread.join(PATIENCE)
 
     def _run(self) -> None:
+        self._begin.wait(SECONDS_BEFORE_START)
         try:
-            self._work()
+            if not self._ended.is_set():
+                self._work()
         except Exception:
             # A thread that does not end in time loses its resources, such as the database.
             if not self._ended.is_set():
@@ -66,8 +72,10 @@ class BackgroundThread(ABC):
 class UpkeepThread(BackgroundThread):
     """Loads the example, pulls models, reads changed files and embeds passages until the server ends."""
 
-    def __init__(self, app: App, say: Callable[[str], None], *, example: bool) -> None:
-        super().__init__("background")
+    def __init__(
+        self, app: App, say: Callable[[str], None], begin: threading.Event | None = None, *, example: bool
+    ) -> None:
+        super().__init__("background", begin)
         self._app = app
         self._example = example
         self._say = say
@@ -113,6 +121,9 @@ class UpkeepThread(BackgroundThread):
 
     def _pull(self) -> None:
         """Download the configured models that are missing, the embedder first because it helps most."""
+        from loci.model_store.models import DEFAULTS, ModelsFolder, known
+        from loci.model_store.pull import pull
+
         settings = self._app.settings
         models = ModelsFolder(settings.models_folder)
         wanted: list[tuple[Kind, str | None]] = [("embedder", settings.embedder), ("reranker", settings.reranker)]
@@ -196,14 +207,16 @@ class _DownloadStoppedError(LociError):
 class ResumeThread(BackgroundThread):
     """Resumes workflows of dead processes until the server ends. Without any, a check reads one small list."""
 
-    def __init__(self, app: App) -> None:
-        super().__init__("resuming")
+    def __init__(self, app: App, begin: threading.Event | None = None) -> None:
+        super().__init__("resuming", begin)
         self._app = app
-        self._owners = ActiveOwners(app.records, lambda: 0.0)
 
     def _work(self) -> None:
+        from loci.workflows.runs import ActiveOwners
+
+        owners = ActiveOwners(self._app.records, lambda: 0.0)
         while True:
-            for owner in self._active():
+            for owner in self._active(owners):
                 if self._ended.is_set():
                     return
                 with suppress(LociError):  # the next look tries again
@@ -211,9 +224,9 @@ class ResumeThread(BackgroundThread):
             if self._ended.wait(SECONDS_BETWEEN_LOOKS):
                 return
 
-    def _active(self) -> list[Owner]:
+    def _active(self, owners: Iterable[Owner]) -> list[Owner]:
         with suppress(LociError):
-            return [*self._owners]
+            return [*owners]
         return []
 
 
@@ -222,11 +235,14 @@ class FollowThread(BackgroundThread):
 
     def __init__(self, app: App, say: Callable[[str], None]) -> None:
         super().__init__("following")
-        self._watch = FolderWatch(app, say, self._ended)
+        self._app = app
+        self._say = say
 
     def _work(self) -> None:
         if not self._ended.wait(SECONDS_BEFORE_START):
-            self._watch.run()
+            from loci.cli.watch import FolderWatch
+
+            FolderWatch(self._app, self._say, self._ended).run()
 
 
 class RunnerThread(BackgroundThread):
@@ -238,6 +254,8 @@ class RunnerThread(BackgroundThread):
         self._say = say
 
     def _work(self) -> None:
+        from loci.code.api import Code
+
         try:
             if Code.install_packages(self._folder, self._say):
                 self._say("The packages are installed: run_memory_code works now")

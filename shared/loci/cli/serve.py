@@ -102,11 +102,13 @@ def _serve_stdio(settings: Settings, only: Only | None) -> None:
 
     app = build_app(settings)
     _end_at_signals(app)
-    with _background_work(app):
+    answered = threading.Event()
+    with _background_work(app, begin=answered):
         try:
             anyio.run(
                 serve_stdio,
                 build_server(app, only or "all", tells_changes=settings.mode == "embedded"),
+                answered.set,
                 partial(signal.raise_signal, signal.SIGTERM),
             )
         except* BrokenPipeError:
@@ -186,7 +188,9 @@ def _serve_http(settings: Settings, *, example: bool, first_key: bool, install_r
         Server(config).run(sockets=[listener])
 
 
-def _background_work(app: App, *, example: bool = False, install_runner: bool = False) -> contextlib.ExitStack:
+def _background_work(
+    app: App, *, begin: threading.Event | None = None, example: bool = False, install_runner: bool = False
+) -> contextlib.ExitStack:
     """Start the background threads, and close the app at the end. On AWS, functions do the background work."""
     for line in app.settings.warnings:
         _say(line)
@@ -197,7 +201,7 @@ def _background_work(app: App, *, example: bool = False, install_runner: bool = 
         from loci.runtimes.local import keep_room
 
         keep_room(app.settings)
-        threads = [ResumeThread(app), UpkeepThread(app, _say, example=example)]
+        threads = [ResumeThread(app, begin), UpkeepThread(app, _say, begin, example=example)]
         threads += [FollowThread(app, lambda line: _say(printable(line)))] if app.settings.follow_folders else []
         threads += [RunnerThread(app, _say)] if install_runner else []
     for one in threads:

@@ -28,25 +28,26 @@ from loci.mcp.server import LociServer, changed_notification
 
 GRACE = 5
 """Seconds that calls have to finish after the client closed our input."""
+OPENING = ("initialize", "server/discover")
+"""The requests with which a client begins."""
 
 
-async def serve_stdio(server: LociServer, unheard: Callable[[], object]) -> None:
+async def serve_stdio(server: LociServer, answered: Callable[[], object], unheard: Callable[[], object]) -> None:
     """Serve one client until it closes our input. Answer everything that it asked until then.
 
-    Calls `unheard` if it has closed our output: its input may stay open, and a thread waits there.
+    Calls `answered` at each answer to a request with which a client does not begin, and `unheard` if it has closed our
+    output: its input may stay open, and a thread waits there.
     """
     async with stdio_server() as (lines, wire):
         try:
-            await _serve(server, lines, wire)
+            await _serve(server, lines, _Answers(wire, answered))
         except anyio.get_cancelled_exc_class():
             unheard()
             raise
 
 
-async def _serve(
-    server: LociServer, lines: ReadStream[SessionMessage | Exception], wire: WriteStream[SessionMessage]
-) -> None:
-    async with _Answers(wire) as answers, anyio.create_task_group() as tasks:
+async def _serve(server: LociServer, lines: ReadStream[SessionMessage | Exception], answers: "_Answers") -> None:
+    async with answers, anyio.create_task_group() as tasks:
         feed, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         tasks.start_soon(_pass_on, lines, feed, answers)
         if server.tells_changes:
@@ -98,9 +99,11 @@ class _Answers:
     """The stream of answers. It knows which requests are still open."""
 
     wire: WriteStream[SessionMessage]
+    answered: Callable[[], object]
     has_session: anyio.Event = field(default_factory=anyio.Event)
     """Set if the client has begun as clients of before 2026-07-28 do: it is told what it has not asked for."""
-    _owed: set[Any] = field(default_factory=set[Any])
+    _owed: dict[Any, str] = field(default_factory=dict[Any, str])
+    """The methods of the open requests."""
     _changed: anyio.Event = field(default_factory=anyio.Event)
 
     def expect(self, item: SessionMessage) -> None:
@@ -110,8 +113,8 @@ class _Answers:
                 self.has_session.set()
             case JSONRPCRequest(method="subscriptions/listen"):
                 pass  # it stays open until the end
-            case JSONRPCRequest(id=id):
-                self._owed.add(id)
+            case JSONRPCRequest(id=id, method=method):
+                self._owed[id] = method
             case JSONRPCNotification(method="notifications/cancelled", params={"requestId": str(id) | int(id)}):
                 self._settle(id)
             case _:
@@ -141,6 +144,7 @@ class _Answers:
         await self.aclose()
 
     def _settle(self, id: Any) -> None:
-        self._owed.discard(id)
+        if self._owed.pop(id, OPENING[0]) not in OPENING:
+            self.answered()
         self._changed.set()
         self._changed = anyio.Event()
