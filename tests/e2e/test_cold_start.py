@@ -1,4 +1,4 @@
-"""What a cold start of the gateway's function loads, and in which order."""
+"""What a start loads, of the gateway's function and of commands, and in which order."""
 
 import json
 import os
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.each import each
+from tests.support.serving import clean_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = """
@@ -41,20 +42,44 @@ def test_the_sdk_is_imported_before_ours(loaded: list[str]) -> None:
     assert loaded.index("mcp.server.mcpserver") < loaded.index("loci")
 
 
-@each(
-    "name",
-    [
-        "loci.authoring.api",
-        "loci.code.api",
-        "loci.documents.api",
-        "loci.events.api",
-        "loci.files.api",
-        "loci.gateway.api",
-        "loci.graph.api",
-        "loci.transfer.api",
-        "loci.web.browser_auth",
-        "loci.workflows.api",
-    ],
-)
+VERTICALS = [
+    "loci.authoring.api",
+    "loci.code.api",
+    "loci.documents.api",
+    "loci.events.api",
+    "loci.files.api",
+    "loci.gateway.api",
+    "loci.graph.api",
+    "loci.transfer.api",
+    "loci.web.browser_auth",
+    "loci.workflows.api",
+]
+COMMAND = """
+import json, sys
+from loci.cli.main import main
+try:
+    {}
+finally:
+    print()
+    print(json.dumps(list(sys.modules)))
+"""
+
+
+@each("name", VERTICALS)
 def test_a_vertical_waits_for_its_first_request(loaded: list[str], name: str) -> None:
     assert name not in loaded
+
+
+@each(
+    ("does", "late"),
+    [
+        ("import loci.cli.background, loci.cli.serve, loci.compose, loci.mcp.stdio", VERTICALS),
+        ('sys.argv = ["loci", "search", "--help"]; main()', ["loci.app", "mcp", "pydantic", "rich"]),
+        ('sys.argv = ["loci", "call", "--help"]; main()', ["loci.app", "mcp", "pydantic", "rich"]),
+    ],
+)
+def test_a_command_begins_with_little(tmp_path: Path, does: str, late: list[str]) -> None:
+    command, env = [sys.executable, "-c", COMMAND.format(does)], clean_environment(tmp_path / "data")
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    loaded = json.loads(done.stdout.splitlines()[-1])
+    assert [one for one in late if one in loaded] == []

@@ -53,6 +53,13 @@ class LazyCommands(TyperGroup):
         super().__init__(**given)
         self.commands = dict.fromkeys(COMMANDS)  # pyright: ignore[reportAttributeAccessIssue] (the names are read)
 
+    def get_params(self, ctx: Any) -> Any:
+        """The options. One that is absent is False: to read a None, typer loads pydantic, half of a command's start."""
+        params = super().get_params(ctx)
+        for one in params:
+            one.default = one.default or False
+        return params
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 (typer gives it)
         return _command(cmd_name) if cmd_name in COMMANDS else None
 
