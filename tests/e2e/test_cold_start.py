@@ -76,6 +76,7 @@ def test_a_vertical_waits_for_its_first_request(loaded: list[str], name: str) ->
         ("import loci.cli.background, loci.cli.serve, loci.compose, loci.mcp.stdio", VERTICALS),
         ('sys.argv = ["loci", "search", "--help"]; main()', ["loci.app", "mcp", "pydantic", "rich"]),
         ('sys.argv = ["loci", "call", "--help"]; main()', ["loci.app", "mcp", "pydantic", "rich"]),
+        ('sys.argv = ["loci", "search", "pier"]; main()', ["mcp", "rich"]),
     ],
 )
 def test_a_command_begins_with_little(tmp_path: Path, does: str, late: list[str]) -> None:

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
-from loci.mcp.tool import BUDGET, LociTool, loci_tool
+from loci.mcp.head import BUDGET
+from loci.mcp.tool import LociTool, loci_tool
 from tests.support.each import each
 from tests.surface.conftest import Connect, on_both
 from tests.surface.results import error_of, structured, texts

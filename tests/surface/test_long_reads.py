@@ -10,7 +10,7 @@ from mcp_types import CallToolResult
 
 from loci.app import App
 from loci.mcp.answers import as_text
-from loci.mcp.tool import BUDGET
+from loci.mcp.head import BUDGET
 from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts, written

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from loci.app import App
-from loci.mcp.tool import BUDGET
+from loci.mcp.head import BUDGET
 from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
 from tests.surface.results import call, structured, texts, written

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mcp_types import (
     AudioContent,
@@ -27,9 +27,11 @@ from loci.core.errors import LociError
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, bytes_in, content_of, media_in, without_media
 from loci.core.scopes import READS, scope_of
-from loci.mcp.head import EMPTY, cut_text, head
+from loci.mcp.head import BUDGET, EMPTY, cut_text, head
 from loci.mcp.threads import on_thread
-from loci.mcp.tool import BUDGET, LociTool
+
+if TYPE_CHECKING:
+    from loci.mcp.tool import LociTool  # commands show answers, too, and do without the SDK
 
 KNOWS_STRUCTURE = "2025-06-18"
 """The first revision of the protocol with structured content."""
@@ -136,7 +138,7 @@ def quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
 
-def tool_answer(tool: LociTool, value: Any) -> ToolAnswer:
+def tool_answer(tool: "LociTool", value: Any) -> ToolAnswer:
     """Turn a returned value into a result. A bare string is the text itself; anything else is one line of JSON."""
     if isinstance(value, CallToolResult | InputRequiredResult):
         return value
@@ -149,7 +151,7 @@ def tool_answer(tool: LociTool, value: Any) -> ToolAnswer:
 
 
 async def answer_within_budget(
-    tool: LociTool,
+    tool: "LociTool",
     arguments: Mapping[str, Any],
     value: Any,
     caller: Caller,
@@ -385,7 +387,7 @@ def _about(arguments: Mapping[str, Any]) -> str:
     return cut_text(plain, LONGEST_ABOUT)
 
 
-def _bare(tool: LociTool, structured: Any) -> Any:
+def _bare(tool: "LociTool", structured: Any) -> Any:
     """The tool's own value, without the wrapper around a bare string or array."""
     return structured["result"] if tool.sdk_tool.fn_metadata.wrap_output else structured
 

@@ -7,6 +7,8 @@ from typing import Any, cast
 # A string under one of these cannot be cut without becoming invalid.
 UNCUTTABLE = frozenset({"enum", "const", "pattern", "format", "minLength"})
 ELLIPSIS = "…"
+BUDGET = 16 * 1024
+"""Bytes of an answer, unless its tool says otherwise."""
 Schema = Mapping[str, Any]
 EMPTY: Schema = {}
 KINDS: dict[str, type | tuple[type, ...]] = {

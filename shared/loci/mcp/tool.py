@@ -23,6 +23,7 @@ from loci.core.json import shape_fault
 from loci.core.scopes import check_one_scope, check_scopes
 from loci.mcp.approval import APPROVAL_NEEDED, Person, ask_person, was_approved
 from loci.mcp.caller import ProgressReport, caller_of, report_to
+from loci.mcp.head import BUDGET
 from loci.mcp.threads import THREADS, WRITES, on_thread_of
 from loci.mcp.views import View, named_view
 
@@ -55,7 +56,6 @@ Surface = Literal["all", "core", "documents", "files", "tools", "search"]
 SURFACES: tuple[Surface, ...] = get_args(Surface)
 OWN_TOOLS: tuple[Surface, ...] = ("documents", "files", "tools")
 """The endpoints that list Loci's tools of a kind. `/mcp/search` has only the two that some clients ask for."""
-BUDGET = 16 * 1024
 WIRE = re.compile(r"[a-z][a-z0-9_]{0,47}")
 SERVER = "loci"
 """Stands for the server in the full ids of tools whose own ids name none."""

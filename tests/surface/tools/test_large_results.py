@@ -13,7 +13,7 @@ from mcp_types import CallToolResult, ImageContent
 
 from loci.app import App
 from loci.core.identity import LOCAL
-from loci.mcp.tool import BUDGET
+from loci.mcp.head import BUDGET
 from tests.support.deno import needs_deno
 from tests.surface.conftest import Connect, on_both
 from tests.surface.results import structured, texts

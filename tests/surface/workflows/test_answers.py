@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from mcp_types import CallToolResult, ImageContent
 
-from loci.mcp.tool import BUDGET
+from loci.mcp.head import BUDGET
 from tests.support.each import each
 from tests.surface.conftest import on_both
 from tests.surface.results import structured, texts

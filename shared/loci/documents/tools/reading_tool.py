@@ -12,7 +12,8 @@ from loci.core.identity import Caller
 from loci.documents.document import DocumentText
 from loci.markdown.excerpt import Excerpt, ExcerptRequest, Position
 from loci.mcp.answers import as_text
-from loci.mcp.tool import BUDGET, LociTool, loci_tool
+from loci.mcp.head import BUDGET
+from loci.mcp.tool import LociTool, loci_tool
 
 if TYPE_CHECKING:
     from loci.app import App
