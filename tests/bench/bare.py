@@ -4,15 +4,17 @@ It has what every server of the SDK has. It has no names, errors, auth, telemetr
 """
 
 import asyncio
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from mangum import Mangum
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
-from starlette.applications import Starlette
 
 from tests.bench.entry import TEXT, TIMESTAMP, TOOL
+
+if TYPE_CHECKING:
+    from mangum import Mangum
+    from starlette.applications import Starlette
 
 ID = "0123456789ab"
 CAPACITY = 10 * 1024 * 1024
@@ -43,8 +45,8 @@ class Listing(BaseModel):
     stats: Stats
 
 
-def bare_app(*, json: bool) -> Starlette:
-    """The application. With `json` it answers legacy calls as JSON, otherwise as an event stream."""
+def bare_server() -> MCPServer[Any]:
+    """The server, for HTTP and for stdio."""
     server = MCPServer("bare", version="1", log_level="WARNING")
     kept = {ID: TEXT}
 
@@ -70,11 +72,18 @@ def bare_app(*, json: bool) -> Starlette:
             entries=entries, stats=Stats(total_entries=len(entries), total_size_bytes=size, max_size_bytes=CAPACITY)
         )
 
-    return server.streamable_http_app(json_response=json, stateless_http=True)
+    return server
 
 
-def pinned(app: Starlette) -> Mangum:
+def bare_app(*, json: bool) -> "Starlette":
+    """The application. With `json` it answers legacy calls as JSON, otherwise as an event stream."""
+    return bare_server().streamable_http_app(json_response=json, stateless_http=True)
+
+
+def pinned(app: "Starlette") -> "Mangum":
     """The application as a Lambda handler, its lifespan entered once."""
+    from mangum import Mangum  # the server over stdio does without
+
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     started = loop.create_future()
