@@ -6,8 +6,7 @@ gc.disable()  # until everything is loaded: looking for garbage meanwhile takes 
 
 # First, and from here: the deeper an import is nested, the more often Python maps memory for its frames and unmaps it
 # again. Below our own imports, the SDK's many models took a twelfth of a cold start longer.
-import mcp.server.mcpserver  # noqa: F401  # pyright: ignore[reportUnusedImport]
-
+import loci.mcp.sdk  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from loci.compose import build_app
 from loci.mcp.http.application import asgi
 from loci.mcp.lambda_handler import keep_alive

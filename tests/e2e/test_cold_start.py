@@ -39,7 +39,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def test_the_sdk_is_imported_before_ours(loaded: list[str]) -> None:
     """Nested below ours, it takes a twelfth of a cold start longer."""
-    assert loaded.index("mcp.server.mcpserver") < loaded.index("loci")
+    assert loaded.index("mcp.server.mcpserver") < loaded.index("loci.compose")
 
 
 VERTICALS = [
@@ -63,6 +63,15 @@ finally:
     print()
     print(json.dumps(list(sys.modules)))
 """
+WIRE = """
+import os, runpy, sys
+from loci.cli.main import main
+try:
+    {}
+finally:
+    from mcp_types._v2025_11_25 import ListRootsRequest
+    os.write(1, b"made" if ListRootsRequest.__pydantic_complete__ else b"waits")
+"""
 
 
 @each("name", VERTICALS)
@@ -84,3 +93,17 @@ def test_a_command_begins_with_little(tmp_path: Path, does: str, late: list[str]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     loaded = json.loads(done.stdout.splitlines()[-1])
     assert [one for one in late if one in loaded] == []
+
+
+@each(
+    "does",
+    [
+        'runpy.run_path("functions/gateway/handler.py")',
+        'sys.argv = ["loci", "serve", "--stdio"]; main()',
+        'sys.argv = ["loci", "call", "scratchpad_list"]; main()',
+    ],
+)
+def test_a_model_of_the_wire_waits_for_its_first_use(tmp_path: Path, does: str) -> None:
+    command, env = [sys.executable, "-c", WIRE.format(does)], clean_environment(tmp_path / "data", LOCI_AUTH="open")
+    done = subprocess.run(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    assert done.stdout.endswith(b"waits")

@@ -71,6 +71,7 @@ def _arguments(text: str) -> JsonObject:
 def _called_here(
     tool: str, ask: "Callable[[Client], Awaitable[CallToolResult]]", data: Any, config: Any
 ) -> "CallToolResult":
+    import loci.mcp.sdk  # noqa: F401  # pyright: ignore[reportUnusedImport]
     from loci.compose import build_app  # slow to load, and `--help` does not need it
     from loci.mcp.server import build_server
 

@@ -96,6 +96,7 @@ def _started_by_a_client() -> bool:
 
 
 def _serve_stdio(settings: Settings, only: Only | None) -> None:
+    import loci.mcp.sdk  # noqa: F401  # pyright: ignore[reportUnusedImport]
     from loci.compose import build_app  # slow to load, and `--help` does not need them
     from loci.mcp.server import build_server
     from loci.mcp.stdio import serve_stdio

@@ -1,8 +1,19 @@
-"""Everything of the MCP SDK that has a private name. `tests/unit/mcp/test_sdk.py` fails if the SDK changes one."""
+"""Everything of the MCP SDK that has a private name. `tests/unit/mcp/test_sdk.py` fails if the SDK changes one.
+
+What serves loads this module before anything else of the SDK.
+"""
+
+# ruff: noqa: E402
 
 import logging
 from abc import abstractmethod
 from typing import Any
+
+from mcp_types._wire_base import WireModel
+
+# The models of each revision of the protocol, some 300, are made when one is first used. Otherwise they take a tenth of
+# each start.
+WireModel.model_config["defer_build"] = True
 
 from mcp.server import MCPServer
 from mcp.server.lowlevel import Server

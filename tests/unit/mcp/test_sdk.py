@@ -38,6 +38,6 @@ def test_no_other_file_uses_a_private_name_of_the_sdk() -> None:
     users = {
         file.name
         for file in Path(sdk.__file__).parents[1].rglob("*.py")
-        if any(name in file.read_text("utf-8") for name in (*PRIVATE, "mcp.shared._", "mcp.server._"))
+        if any(name in file.read_text("utf-8") for name in (*PRIVATE, "mcp.shared._", "mcp.server._", "mcp_types._"))
     }
     assert users == {"sdk.py"}
