@@ -23,6 +23,7 @@ from loci.files.resources import FILES
 from loci.files.resources import TEMPLATES as FILE_TEMPLATES
 from loci.mcp.module import Module, ModuleRoute
 from loci.mcp.resources import ModuleResources
+from loci.mcp.skills import ModuleSkills, Skill
 from loci.mcp.tool import CALL_TOOL, SURFACES, Surface
 from loci.mcp.tool_catalog import ToolFamily, tool_family
 from loci.mcp.views import VIEW
@@ -103,6 +104,14 @@ def modules(app: App) -> Sequence[Module]:
     plans = "pml:execute_dag pml:continue pml:abort pml:replan pml:workflow_status"
     python = "create_memory_code_runner run_memory_code"
     either = {"one_of": ("documents:read", "files:read"), "everywhere": False}
+
+    def skill(name: str, scope: str) -> ModuleSkills:
+        return ModuleSkills(lambda _: [load("gateway.own_skills:written_skill")(name)], scope)
+
+    def procedures(owner: "Owner") -> Sequence[Skill]:
+        learned = load("gateway.own_skills:learned_skills")(app.tools.capabilities, owner)
+        return [load("gateway.own_skills:written_skill")("procedures"), *learned]
+
     documents = Lazy(lambda: load("documents.resources:DocumentResources")(app.documents))
     files = Lazy(lambda: load("files.resources:FileResources")(app.files))
     return [
@@ -134,6 +143,7 @@ def modules(app: App) -> Sequence[Module]:
             instructions=ABOUT_DOCUMENTS,
             prompts=PROMPTS,
             resources=ModuleResources((DOCUMENTS, TAGS), DOCUMENT_TEMPLATES, documents, "documents:read"),
+            skills=skill("documents", "documents:read"),
             routes=[route("/documents", "documents.http_route:DocumentsRoute")],
         ),
         Module(
@@ -156,6 +166,7 @@ def modules(app: App) -> Sequence[Module]:
             ],
             instructions=ABOUT_FILES,
             resources=ModuleResources((FILES,), FILE_TEMPLATES, files, "files:read"),
+            skills=skill("files", "files:read"),
             routes=[route("/files/{token}", "files.http_route:UploadRoute")],
         ),
         Module(
@@ -181,6 +192,7 @@ def modules(app: App) -> Sequence[Module]:
                 ),
             ],
             instructions=ABOUT_TOOLS,
+            skills=ModuleSkills(procedures, "tools:read"),
             upstream=Lazy(lambda: load("gateway.tools:ServedTools")(app.tools, app.settings)),
         ),
         Module(

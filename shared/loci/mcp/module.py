@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
 from loci.mcp.resources import ModuleResources, PromptTemplate
+from loci.mcp.skills import ModuleSkills
 from loci.mcp.tasks import TaskBackend
 from loci.mcp.tool import Surface
 from loci.mcp.tool_catalog import ToolFamily
@@ -41,6 +42,7 @@ class Module:
     """The text that a model reads before its first call."""
     prompts: Sequence[PromptTemplate] = ()
     resources: ModuleResources | None = None
+    skills: ModuleSkills | None = None
     routes: Sequence[ModuleRoute] = ()
     upstream: Lazy[UpstreamTools] | None = None
     long_work: Lazy[TaskBackend] | None = None

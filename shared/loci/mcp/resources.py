@@ -29,6 +29,7 @@ from loci.core.lazy import Lazy
 from loci.core.scopes import check_scopes
 from loci.mcp.caller import caller_of
 from loci.mcp.errors import answer_request
+from loci.mcp.skills import SKILL, Skills
 
 LONGEST_ARGUMENT: Final = 4000
 CALLED_TOOL: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+(?=\()")
@@ -105,8 +106,8 @@ class ModuleResources:
     """A client that a person allowed needs it to see them; None: they are the same for everybody."""
 
 
-def serve_resources(server: Server[Any], modules: Sequence[ModuleResources]) -> None:
-    """Let the server answer for these resources. It keeps the resources that it has."""
+def serve_resources(server: Server[Any], modules: Sequence[ModuleResources], skills: Skills) -> None:
+    """Let the server answer for these resources, and for the files of skills. It keeps the resources that it has."""
     listing, reading = server.get_request_handler("resources/list"), server.get_request_handler("resources/read")
 
     async def list_resources(ctx: RequestContext, params: PaginatedRequestParams) -> Any:
@@ -121,6 +122,8 @@ def serve_resources(server: Server[Any], modules: Sequence[ModuleResources]) -> 
         return ListResourcesResult(resources=[*await answer_request(newest), *rest.resources])
 
     async def read_resource(ctx: RequestContext, params: ReadResourceRequestParams) -> Any:
+        if params.uri.startswith(SKILL):
+            return ReadResourceResult(contents=[await skills.content(ctx, params.uri)])
         module = next((one for one in modules if params.uri.startswith(one.prefixes)), None)
         if module is None and reading:
             return await reading.handler(ctx, params)

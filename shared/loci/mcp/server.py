@@ -54,6 +54,7 @@ from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, answer_request, failed_cal
 from loci.mcp.module import Module, tool_families
 from loci.mcp.resources import filled_prompt, listed_prompt, serve_resources
 from loci.mcp.sdk import SdkServer
+from loci.mcp.skills import Skills
 from loci.mcp.tasks import EXTENSION, Tasks
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import CALL_TOOL_NAME, ListedTool, LociTool, Surface
@@ -139,9 +140,10 @@ class LociServer(SdkServer):
         self._upstream = next((module.upstream for module in modules if module.upstream), None)
         long_work = next((module.long_work for module in modules if module.long_work), None)
         self._tasks = Tasks(long_work, app.scratchpad) if long_work else None
+        skills = Skills([module.skills for module in modules if module.skills])
         super().__init__(
             "loci",
-            extensions=[self._tasks] if self._tasks else [],
+            extensions=[skills, *([self._tasks] if self._tasks else [])],
             title="Loci",
             version=version(),
             instructions=(KEPT if catalog.name("scratchpad_read") else "")
@@ -161,7 +163,7 @@ class LociServer(SdkServer):
             self.low_level.middleware.append(_declare_changes)
             self.low_level.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self._listen)
         if self._resources:
-            serve_resources(self.low_level, self._resources)
+            serve_resources(self.low_level, self._resources, skills)
         if self._upstream:
             OfferRequests(self.low_level, self._upstream, door, self._prompts.keys())
         self.low_level.add_request_handler("tools/list", PaginatedRequestParams, self._list_for)
