@@ -282,6 +282,30 @@ def test_neither_an_invalid_line_nor_a_senseless_cancellation_ends_stdio(data: P
     assert [answer["id"] for answer in answers] == [None, None, 1, 2]
 
 
+def test_long_lines_come_whole_over_stdio_in_both_directions(data: Path) -> None:
+    listing = {"jsonrpc": "2.0", "id": 3, "method": "tools/list"}
+    kept = {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "no_" + "ü" * 300_000}}
+    ended = stdio(
+        data, stdin=HELLO + "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in (listing, kept))[:-1]
+    )
+    answers = {answer["id"]: answer for answer in map(json.loads, ended.stdout.splitlines())}
+    assert len(answers[3]["result"]["tools"]) > 20
+    assert answers[4]["result"]["isError"] is True
+
+
+def test_a_client_that_reads_no_more_ends_stdio_though_its_input_stays_open(data: Path) -> None:
+    process = subprocess.Popen(
+        [*LOCI, "serve"], env=clean_environment(data), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdin.write(HELLO.encode())
+        process.stdin.flush()
+        assert process.wait(PATIENCE) == 0
+
+
 def test_the_port_is_the_one_that_was_asked_for(data: Path) -> None:
     port = free_port()
     with serving(data, "--port", str(port)) as server:

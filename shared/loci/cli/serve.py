@@ -11,7 +11,6 @@ import socket
 import stat
 import sys
 import threading
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, cast
@@ -105,22 +104,12 @@ def _serve_stdio(settings: Settings, only: Only | None) -> None:
     _end_at_signals(app)
     answered = threading.Event()
     with _background_work(app, begin=answered):
-        try:
-            anyio.run(
-                serve_stdio,
-                build_server(app, only or "all", tells_changes=settings.mode == "embedded"),
-                answered.set,
-                partial(signal.raise_signal, signal.SIGTERM),
-            )
-        except* BrokenPipeError:
-            pass  # the client has gone, and nobody else would read an error
+        server = build_server(app, only or "all", tells_changes=settings.mode == "embedded")
+        anyio.run(serve_stdio, server, answered.set)
 
 
 def _end_at_signals(app: App) -> None:
-    """Save unsaved state when a signal ends the server. A second signal ends it at once.
-
-    The thread that waits for input cannot be interrupted, so the process is ended then.
-    """
+    """Save unsaved state when a signal ends the server, and end the process. A second signal ends it at once."""
 
     def end(number: int) -> None:
         app.close(PATIENCE)
