@@ -1,8 +1,9 @@
 """Connections to real servers: the official ones for Node, and Loci itself."""
 
+import socket
 import threading
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from loci.adapters.tool_servers.connections import Connections
 from loci.core.identity import LOCAL
 from loci.core.json import Json
 from loci.gateway.ports import ToolServerError
-from loci.gateway.tool_server import Program, ToolServer
+from loci.gateway.tool_server import Endpoint, Program, ToolServer
 from tests.servers.upstream.real import everything, everything_over_http, loci, node_server
 
 
@@ -59,6 +60,42 @@ def test_progress_is_passed_on_in_the_thread_that_waits(connections: Connections
     connections.call(LOCAL, server, "trigger-long-running-operation", arguments, progress=told)
     assert heard == [(1, 3), (2, 3), (3, 3)]
     assert threads == {threading.current_thread()}
+
+
+@contextmanager
+def relayed(endpoint: Endpoint) -> Generator[tuple[Endpoint, list[object]]]:
+    """The endpoint behind a relay, and the addresses of the connections that it has taken."""
+    port, taken = int(endpoint.url.split(":")[2].split("/")[0]), list[object]()
+
+    def copy(source: socket.socket, to: socket.socket) -> None:
+        with suppress(OSError), source:
+            while part := source.recv(65536):
+                to.sendall(part)
+
+    def take() -> None:
+        with suppress(OSError):
+            while True:
+                one, address = listener.accept()
+                taken.append(address)
+                other = socket.create_connection(("127.0.0.1", port))
+                for pair in ((one, other), (other, one)):
+                    threading.Thread(target=copy, args=pair, daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        taking = threading.Thread(target=take)
+        taking.start()
+        try:
+            yield Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"), taken
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            taking.join()
+
+
+def test_calls_over_http_share_a_connection_though_their_answers_are_events() -> None:
+    with everything_over_http() as endpoint, relayed(endpoint) as (relay, taken), closing(Connections()) as made:
+        for _ in range(20):
+            made.call(LOCAL, ToolServer("everything", relay), "echo", {"message": "again"})
+        assert len(taken) < 20
 
 
 def test_files_are_read_through_a_server(connections: Connections, tmp_path: Path) -> None:

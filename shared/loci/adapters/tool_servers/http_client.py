@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -17,7 +17,7 @@ from loci.adapters.tool_servers.diagnostics import (
     quoted,
     server_failed,
 )
-from loci.adapters.tool_servers.public_addresses import PublicAddresses
+from loci.adapters.tool_servers.public_addresses import LIMITS, PublicAddresses
 from loci.core.errors import LociError
 from loci.gateway.tool_server import Endpoint, ToolServer
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 SECONDS, GOODBYE_SECONDS, GRACE_SECONDS = 30.0, 2.0, 1.0
 """Seconds for an answer without a caller: the end of a session, or a notice that a call was cancelled."""
+REST_SECONDS = 0.1
+"""The time to read the end of an answer, which is behind its last event."""
 LONGEST_BODY = 256 * 1024
 """The most bytes of an error that is quoted. A longer one could hold part of a secret, which is not recognised."""
 LONGEST_BEGINNING = 2048
@@ -66,6 +68,7 @@ class HttpClient(httpx2.AsyncClient):
         super().__init__(
             headers={**endpoint.headers, "Accept-Encoding": "identity"},
             timeout=httpx2.Timeout(CONNECT_SECONDS, read=None),
+            limits=LIMITS,
             transport=transport,
             trust_env=transport is None,
         )
@@ -183,9 +186,11 @@ class _BoundedStream(httpx2.AsyncByteStream):
         self._stream = stream
         self._pending = pending
         self._most = most
+        self._parts: AsyncIterator[bytes] | None = None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size, parts = 0, aiter(self._stream)
+        self._parts = parts
         while True:
             try:
                 async with asyncio.timeout(
@@ -203,7 +208,15 @@ class _BoundedStream(httpx2.AsyncByteStream):
             yield part
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
+        """Close it. The client leaves events when it has its answer, and unread they would end the connection."""
+        try:
+            if self._parts is not None and self._most is None:
+                with suppress(TimeoutError, httpx2.TransportError):
+                    async with asyncio.timeout(REST_SECONDS):
+                        async for _ in self._parts:
+                            pass
+        finally:
+            await self._stream.aclose()
 
     def _broken(self, what: str, resolution: str) -> httpx2.StreamError:
         if self._pending is not None:

@@ -11,6 +11,9 @@ import httpx2
 
 from loci.gateway.configuration import is_public
 
+LIMITS = httpx2.Limits(keepalive_expiry=4.0)
+"""An idle connection is left before its server ends it, as Node's do after 5 s: a request at that moment would fail."""
+
 
 class NotPublic(httpx2.ConnectError):
     """The name resolves to an address that is not public."""
@@ -21,7 +24,7 @@ class PublicAddresses(httpx2.AsyncBaseTransport):
 
     def __init__(self, trusted: ssl.SSLContext | None = None) -> None:
         """`trusted` checks the certificates; without it, those are trusted that browsers trust."""
-        self._transport = httpx2.AsyncHTTPTransport(verify=trusted or True, trust_env=False)
+        self._transport = httpx2.AsyncHTTPTransport(verify=trusted or True, trust_env=False, limits=LIMITS)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.url.scheme != "https":
