@@ -318,18 +318,20 @@ class LociServer(SdkServer):
         self, upstream: Lazy[UpstreamTools], name: str, arguments: dict[str, Any], context: Context[Any, Any]
     ) -> ToolAnswer:
         """Call a tool of another server. A model gets the head of a result that is too large, the command line all."""
-        tools = await on_thread(upstream.get)
+        tools = upstream.made or await on_thread(upstream.get)
+        caller, kept = caller_of(context.request_context), self._app.scratchpad
+
+        def fitted(result: CallToolResult) -> CallToolResult:
+            known = partial(tools.known, caller.owner, name)
+            return server_result_within_budget(known, arguments, result, caller, kept)
+
+        whole = self._door == "cli"
         try:
-            answer = await call_upstream(tools, context, self._door, name, arguments)
+            return await call_upstream(tools, context, self._door, name, arguments, _unchanged if whole else fitted)
         except NotFound as error:
             if error.code != UNKNOWN_TOOL:
                 raise
             raise unknown_tool(name, self._listed.listed, error.resolution) from None
-        if not isinstance(answer, CallToolResult) or self._door == "cli":
-            return answer
-        caller, kept = caller_of(context.request_context), self._app.scratchpad
-        known = partial(tools.known, caller.owner, name)
-        return await on_thread(server_result_within_budget, known, arguments, answer, caller, kept)
 
     async def _list_for(self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams) -> ListToolsResult:
         """List the tools that this caller may call: also those of servers that the operator wants listed."""
@@ -370,6 +372,10 @@ async def _in_time(call: Callable[[], Awaitable[ToolAnswer]]) -> ToolAnswer:
     with anyio.move_on_after(time_left()):
         return await call()
     raise out_of_time()
+
+
+def _unchanged(result: CallToolResult) -> CallToolResult:
+    return result
 
 
 def _text_size(result: ToolAnswer) -> int:

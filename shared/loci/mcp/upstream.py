@@ -208,11 +208,22 @@ class OfferRequests:
 
 
 async def call_upstream(
-    tools: UpstreamTools, context: Context[Any, Any], door: Door, name: str, arguments: JsonObject
+    tools: UpstreamTools,
+    context: Context[Any, Any],
+    door: Door,
+    name: str,
+    arguments: JsonObject,
+    fitted: Callable[[CallToolResult], CallToolResult],
 ) -> ToolAnswer:
-    """Call the tool for the client of this request. Its person is asked to approve it, and what its server asks."""
-    report = report_to(context, asyncio.get_running_loop())
-    call = partial(tools.call, caller_of(context.request_context), door, name, arguments, report)
+    """Call the tool for the client of this request. Its person is asked to approve it, and what its server asks.
+
+    `fitted`: makes a result fit into an answer, on the thread of the call.
+    """
+    caller, report = caller_of(context.request_context), report_to(context, asyncio.get_running_loop())
+
+    def call(cancelled: Cancellation, **asking: Any) -> CallToolResult:
+        return fitted(tools.call(caller, door, name, arguments, report, cancelled, **asking))
+
     answers, approved = given_answers(context) or (None, was_approved(context))
     way = way_to_ask(context)
     for _ in range(MOST_ROUNDS):

@@ -95,7 +95,7 @@ class OpenCall:
         self.pending = pending
         self.task: asyncio.Task[JsonObject]
         self.question: ServerQuestion | None = None
-        self._changed = asyncio.Event()
+        self._asked = asyncio.get_running_loop().create_future()
         self._answer: asyncio.Future[ElicitResult] | None = None
 
     @property
@@ -106,7 +106,7 @@ class OpenCall:
         """Wait for the answer of the caller, or until nobody gives one any more."""
         self.question, self._answer = question, asyncio.get_running_loop().create_future()
         self.pending.stop()
-        self._changed.set()
+        self._asked.set_result(None)
         return await self._answer
 
     def go_on(self, answers: ServerAnswers, pending: PendingRequest) -> None:
@@ -114,20 +114,17 @@ class OpenCall:
         given = answers.answers.get(QUESTION) or {"action": "cancel"}
         answer, self._answer = self._answer, None
         self.pending.again(pending)
-        self._changed.clear()
+        self._asked = asyncio.get_running_loop().create_future()
         if answer is not None and not answer.done():
             answer.set_result(ElicitResult.model_validate(given))
 
     async def asked(self) -> bool:
         """Wait for a question, which is True, or for the result. If the caller gives up, so does the call."""
-        changed = asyncio.create_task(self._changed.wait())
         try:
-            await asyncio.wait({self.task, changed}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({self.task, self._asked}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             self.task.cancel()
             raise
-        finally:
-            changed.cancel()
         return not self.task.done()
 
 
