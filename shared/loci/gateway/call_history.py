@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from loci.core.background import BackgroundQueue
 from loci.core.identity import Owner
 from loci.core.ids import content_id
-from loci.core.json import JsonObject, iso
+from loci.core.json import Json, JsonObject, iso
 from loci.core.stores import Record, RecordStore, read_or_none, update
 from loci.core.telemetry import Called
 
@@ -84,9 +84,10 @@ class CallLog:
             return
 
         def written(record: Record | None) -> JsonObject:
-            kept = [*(read_or_none(record, _calls) or []), *new][-MOST:]
+            # As they are stored: `asdict` of a hundred calls costs more than the call.
+            kept = cast("list[Json]", record.value["calls"]) if read_or_none(record, _calls) and record else []
             days = _counted(read_or_none(record, _days) or {}, new)
-            return cast("JsonObject", {"calls": [asdict(one) for one in kept], "days": days})
+            return cast("JsonObject", {"calls": [*kept, *map(asdict, new)][-MOST:], "days": days})
 
         update(self._records, owner, LOG, "last", written, durable=False)
 

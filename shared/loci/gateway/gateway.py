@@ -26,7 +26,7 @@ from loci.gateway.policy import NO_PATTERNS, AnyTool, ApprovalNeeded, Policy, To
 from loci.gateway.ports import BuiltInTool, BuiltInTools, Progress
 from loci.gateway.seen_shapes import SeenShapes
 from loci.gateway.shapes import Shape, result_shape
-from loci.gateway.tool_changes import version_of, warnings
+from loci.gateway.tool_changes import warnings
 from loci.gateway.tool_list import ToolList, tools_of
 from loci.gateway.tool_server import UpstreamTool
 from loci.gateway.waiting_calls import AskedCall, WaitingCalls
@@ -128,7 +128,7 @@ class Gateway:
             check_scopes(caller, [scope_of("tools", writes=not reads(tool))], tool.id)
             self._policy.check(tool, server.entry)
             check_arguments(tool.id, tool.input_schema, arguments)
-            asked, used = AskedCall(caller, door, tool.id, arguments, "", version_of(tool)), list[Record]()
+            asked, used = AskedCall(caller, door, tool.id, arguments, "", tool), list[Record]()
             if not approved and (reason := self._policy.approval_needed(tool, server.entry)):
                 used.append(self._require_approval(replace(asked, reason=reason), asking, cancelled))
             under_way.counted_as = tool.id
@@ -252,7 +252,7 @@ class Gateway:
         Else a server could give a tool a name that takes over the calls of another server's tool.
         """
         wanted = _plain(spelling)
-        named = self._list.find(owner, wanted.partition(":")[0])
+        named = self._list.find(owner, wanted.partition(":")[0]) if ":" in wanted else None
         if named is not None and (exact := next((one for one in named.tools if one.id == wanted), None)) is not None:
             return named, exact
         plain = wire_spelling(wanted)

@@ -459,7 +459,8 @@ class RedactedServers:
 
 def network_variables() -> dict[str, str]:
     """The variables of this machine that its programs need to find others and to reach the network."""
-    return {name: os.environ[name] for one in NETWORK for name in (one, one.lower()) if name in os.environ}
+    names = (name for one in NETWORK for name in (one, one.lower()))
+    return {name: value for name in names if (value := os.environ.get(name)) is not None}
 
 
 def closed_entry(entry: ServerEntry, close: Callable[[str], str]) -> ServerEntry:

@@ -22,6 +22,8 @@ from loci.core.signing import Seal
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.core.telemetry import Door
 from loci.gateway.call_history import PENDING, CallLog
+from loci.gateway.tool_changes import version_of
+from loci.gateway.tool_server import UpstreamTool
 
 KIND: Final = "approval"
 NUMBER: Final = re.compile(r"\d+")
@@ -98,10 +100,14 @@ class AskedCall:
     arguments: JsonObject
     reason: str
     """Why a person must approve it."""
-    version: str = ""
-    """The version of a server's tool: a person approves a call of the tool as it is now."""
+    seen: UpstreamTool | None = None
+    """The tool, if it is a server's: a person approves a call of the tool as it is now."""
     question: ServerQuestion | None = None
     """The question of the tool's server that a person answers; None: they approve the call."""
+
+    @property
+    def version(self) -> str:
+        return version_of(self.seen) if self.seen else ""
 
     @property
     def id(self) -> str:
