@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, cast
 
 from loci.core.json import Json, JsonObject
@@ -145,15 +146,20 @@ def fit_to_show(fields: JsonObject) -> JsonObject:
 def _fit_to_show(value: Json) -> Json:
     match value:
         case str():
-            text = TOLD.sub(STARS, value[: 2 * LONGEST_SHOWN])
-            shown = _blanked(text, known_secrets(text), STARS)[:LONGEST_SHOWN]
-            return "".join(one if one.isprintable() else "?" for one in shown)
+            return _short_line(value[: 2 * LONGEST_SHOWN])
         case dict():
             return fit_to_show(value)
         case list():
             return [_fit_to_show(one) for one in value]
         case _:
             return value
+
+
+@lru_cache(256)  # the same few names of tools and words come in each event
+def _short_line(beginning: str) -> str:
+    text = TOLD.sub(STARS, beginning)
+    shown = _blanked(text, known_secrets(text), STARS)[:LONGEST_SHOWN]
+    return "".join(one if one.isprintable() else "?" for one in shown)
 
 
 def argument_sizes(arguments: Mapping[str, object]) -> JsonObject:

@@ -204,13 +204,14 @@ class Attempts:
     def wait(self, run: Run, until: float, is_over: Callable[[], bool]) -> list[tuple[str, TaskState]]:
         """Wait until there is something to do, at most until then, and return the ends of tasks that came."""
         given: list[_Outcome] = []
+        awaited = {id for task in run.plan.tasks for id in task.after}
         while True:
             soonest = min([*(one.until for one in self._running.values()), *self._again.values(), until])
             try:
                 given.append(self._given.get(timeout=max(0.0, min(LOOK_SECONDS, soonest - time.monotonic()))))
                 together = time.monotonic() + TOGETHER_SECONDS
                 while True:
-                    left = together - time.monotonic() if self._is_last(run, given) else 0.0
+                    left = together - time.monotonic() if self._is_last(awaited, given) else 0.0
                     given.append(self._given.get(timeout=left) if left > 0 else self._given.get_nowait())
             except Empty:
                 pass
@@ -260,11 +261,9 @@ class Attempts:
                         code=error.code,
                     ) from None
 
-    def _is_last(self, run: Run, given: Sequence[_Outcome]) -> bool:
+    def _is_last(self, awaited: set[str], given: Sequence[_Outcome]) -> bool:
         """True if no task waits for these results, while other tasks still run."""
-        return len(self._running) > len(given) and not any(
-            one.id in task.after for one in given for task in run.plan.tasks
-        )
+        return len(self._running) > len(given) and awaited.isdisjoint(one.id for one in given)
 
     def _ends(self, run: Run, given: Iterable[_Outcome]) -> Iterator[tuple[str, TaskState]]:
         for one in given:

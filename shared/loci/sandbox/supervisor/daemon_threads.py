@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-MOST_IDLE = 8
-"""Threads that wait for work. Starting one takes four times as long as waking one."""
+MOST_IDLE = 32
+"""Threads that wait for work, as many as a workflow has tasks at once. A new one also opens the store anew."""
 
 
 class DaemonThreads:
