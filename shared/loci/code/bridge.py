@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -249,6 +250,7 @@ def clients(tools: Iterable[str], down: Mapping[str, str] = MappingProxyType({})
     return tuple(found)
 
 
+@lru_cache(1000)  # each run asks for those of all its tools
 def spellings(name: str) -> tuple[str, ...]:
     """The names that code may use: the name itself if it is an identifier, in snake_case, and in camelCase."""
     words = [word.lower() for word in WORD.findall(name)] or ["_"]
