@@ -39,7 +39,7 @@ async def _measured(app: App) -> list[Figure]:
         return [
             await both.timed("5 tasks of 100 ms beside each other", beside, 0.105, 1.05),
             await both.timed("10 ms, then 300 ms, beside 300 ms", uneven, 0.320, 320 / 310),
-            await both.timed("30 tasks of 10 ms of one tool", many, 0.060, 6),
+            await both.timed("30 tasks of 10 ms of one tool", many, 0.060, 2),
             await _compared(client, "a task that reads nothing, beside a call", "echo"),
             await _compared(client, "a task that writes nothing, beside a call", "note"),
         ]
