@@ -1,4 +1,4 @@
-"""What surrounds the use of tools: the record of what followed what, and a start with many servers."""
+"""What surrounds the use of tools: the record of what followed what, names, and a start with many servers."""
 
 import asyncio
 import random
@@ -17,18 +17,20 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.stores import every
 from loci.gateway.call_history import FOLLOWERS, MOST_FOLLOWERS
+from loci.gateway.tool_list import LISTED
 from loci.mcp.server import build_server
 from tests.bench.figures import Figure, ratio_figure, time_figure
 from tests.bench.servers import Servers
+from tests.bench.workflows import JOURNAL
 
 EDGES, USED, CALLS_A_RUN, RUNS, WRITES_A_CALL = 3000, 4000, 5, 40, 4
-SERVERS, STARTS = 10, 9
-MOST_SECONDS, MOST_NOTED, MOST_RATIO = 0.005, 0.001, 1.3
+SERVERS, STARTS, LOOKS = 10, 9, 200
+MOST_SECONDS, MOST_NOTED, MOST_RATIO, MOST_NAMED = 0.005, 0.001, 1.3, 1.5
 HANGS = {"command": sys.executable, "args": ["-c", "import time; time.sleep(600)"]}
 
 
 def tool_use(_: Servers) -> list[Figure]:
-    return [*_recorded(), _started()]
+    return [*_recorded(), _named(), _started()]
 
 
 def _recorded() -> list[Figure]:
@@ -57,6 +59,25 @@ def _recorded() -> list[Figure]:
         time_figure(f"recording a run of {CALLS_A_RUN} calls, {edges:,} edges", floor, recorded, MOST_SECONDS),
         time_figure("what a call waits for of it", [one / CALLS_A_RUN for one in floor], noted, MOST_NOTED),
     ]
+
+
+def _named() -> Figure:
+    """The tool behind the name that a client calls, with a server and with many. Each has 15 tools."""
+    alone, many = list[float](), list[float]()
+    with _app(0) as app, TemporaryDirectory() as folder:
+        entry = {"command": sys.executable, "args": [str(JOURNAL), str(Path(folder) / "journal")]}
+        app.tools.add(LOCAL, "journal", entry)
+        app.tools.ask(LOCAL, "journal")
+        listed = app.records.get(LOCAL, LISTED, "journal")
+        for seconds in (alone, many):
+            for _ in range(LOOKS):
+                began = time.process_time()
+                assert app.tools.gateway.find(LOCAL, "journal_echo")
+                seconds.append(time.process_time() - began)
+            for number in range(SERVERS):
+                app.tools.add(LOCAL, f"other{number}", entry)
+                app.records.put(LOCAL, LISTED, f"other{number}", listed.value if listed else {})
+    return ratio_figure(f"a tool behind its name, {SERVERS} more servers beside none: CPU", alone, many, MOST_NAMED)
 
 
 def _started() -> Figure:

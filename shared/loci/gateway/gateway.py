@@ -257,9 +257,14 @@ class Gateway:
             return named, exact
         plain = wire_spelling(wanted)
         of_server = wire_spelling(wanted.partition(":")[0]) if ":" in wanted else None
+
+        def may_have_it(server: Record) -> bool:
+            """True if the name begins with the server's, or if it may be plain, as a trusted view has it."""
+            return plain.startswith(wire_spelling(server.key)) or server.value.get("trust_views") is True
+
         fitting = [
             one
-            for one in tools_of(self._list.all(owner))
+            for one in tools_of(self._list.all(owner, may_have_it))
             if not self._spellings(*one).isdisjoint((plain, wanted)) and of_server in (None, wire_spelling(one[0].name))
         ]
         if len(fitting) > 1:

@@ -165,9 +165,12 @@ class ToolList:
         server = self._records.get(owner, SERVER, name) if NAME.fullmatch(name) else None
         return None if server is None else self._read(server, self._records.get(owner, LISTED, name))
 
-    def all(self, owner: Owner) -> list[ConfiguredServer]:
-        """All servers with their tools, by name. Servers whose lists are old are asked again, in the background."""
-        found = self.known(owner)
+    def all(self, owner: Owner, is_wanted: Callable[[Record], bool] = lambda _: True) -> list[ConfiguredServer]:
+        """All servers with their tools, by name. Servers whose lists are old are asked again, in the background.
+
+        `is_wanted`: false for the record of a server that need not be read: lists of tools are long.
+        """
+        found = self.known(owner, is_wanted)
         for one in found:
             if self._is_due(one):
                 self.ask_later(owner, one.name)
@@ -180,10 +183,11 @@ class ToolList:
             return server.failed_at is None or self._clock() - server.failed_at > AGAIN
         return server.listed_at is None or self._clock() - server.listed_at > FRESH
 
-    def known(self, owner: Owner) -> list[ConfiguredServer]:
+    def known(self, owner: Owner, is_wanted: Callable[[Record], bool] = lambda _: True) -> list[ConfiguredServer]:
         """All servers with the tools that they listed last. No server is asked."""
-        listed = {one.key: one for one in every(self._records, owner, LISTED)}
-        servers = [self._read(one, listed.get(one.key)) for one in every(self._records, owner, SERVER)]
+        wanted = [one for one in every(self._records, owner, SERVER) if is_wanted(one)]
+        listed = self._records.get_all(owner, LISTED, [one.key for one in wanted])
+        servers = [self._read(one, listed.get(one.key)) for one in wanted]
         return [one for one in servers if one is not None]
 
     def ask(self, owner: Owner, name: str) -> ConfiguredServer:
