@@ -29,7 +29,6 @@ PACKAGES = (
     "itsdangerous",
     "mcp.client",
     "mcp.server.mcpserver",
-    "snowballstemmer",
     "typer",
     "uvicorn",
 )

@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import lru_cache
+from importlib import import_module
 from typing import Final, Protocol, cast
 
 from loci.search.function_words import FUNCTION_WORDS
@@ -160,10 +161,8 @@ _stemmers = _Stemmers()
 def _stemmer(language: str) -> Stemmer:
     found = _stemmers.by_language.get(language)
     if found is None:
-        import snowballstemmer  # pyright: ignore[reportMissingTypeStubs] (30 languages: 25 ms that a start does not pay)
-
-        made = snowballstemmer.stemmer(language)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        found = _stemmers.by_language[language] = cast("Stemmer", made)
+        # The package has no types. It would remember words, too: those that call it do that.
+        found = _stemmers.by_language[language] = cast("Stemmer", import_module("Stemmer").Stemmer(language, 0))
     return found
 
 

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from snowballstemmer.porter_stemmer import PorterStemmer  # pyright: ignore[reportMissingTypeStubs]
 
+from loci.search.languages import english_stem
 from loci.search.words import LONGEST_WORD, index_words, query_words
 from tests.support.each import each
 
@@ -95,4 +95,4 @@ def test_words_have_the_same_stems_on_all_threads_at_once() -> None:
             together = [*threads.map(index_words, words)]
     finally:
         sys.setswitchinterval(before)
-    assert together == [[PorterStemmer().stemWord(one)] for one in words]  # pyright: ignore[reportUnknownMemberType]
+    assert together == [[english_stem(one)] for one in words]
