@@ -89,6 +89,14 @@ def test_words_that_do_not_fit_the_memory_are_read_again(database: Database) -> 
     assert held(index) == set()
 
 
+def test_words_that_no_chunk_has_take_memory_too(database: Database) -> None:
+    index = SqliteIndex(database, word_memory=100_000)
+    filled(index)
+    for first in range(0, 1_000, 50):
+        find(index, ANN, " ".join(f"absent{number}" for number in range(first, first + 50)), NEAR)
+    assert len(held(index)) < 500
+
+
 def test_more_new_chunks_than_are_looked_up_one_by_one_count_at_once(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 The sums are FTS5's scores to the last bit. A write makes nothing stale: the next question reads what was added.
 """
 
+import json
 import math
 import re
 import sqlite3
@@ -27,11 +28,13 @@ MOST_REMOVED = 4
 FEW = 500
 """New chunks with a word that are looked up one by one; to read all that have it takes as long as some thousands."""
 LEAST_RARITY = 1e-6
+AN_ENTRY = 500
+"""Bytes that a word takes, even if no chunk has it."""
 ONE_WORD = re.compile(r"[a-z0-9_\u0080-\U0010ffff]+")
 """A word that FTS5 leaves as it is."""
-# One text, because Python's lock is taken for each row, and others hold it. A chunk is said once for each time that it
-# has the word.
-EVERY = "SELECT group_concat(doc, ' ') FROM {postings} WHERE term = ?"
+# One text a word, because Python's lock is taken for each row, and others hold it. A chunk is said once for each time
+# that it has the word. All words in one statement: most names that a question may have in it are in no chunk.
+EVERY = "SELECT value, (SELECT group_concat(doc, ' ') FROM {postings} WHERE term = value) FROM json_each(?)"
 # FTS5 marks each time that the chunk has the word.
 NEWER = (
     "SELECT rowid, length(marked) - length(replace(marked, char(1), '')) FROM"
@@ -121,13 +124,11 @@ class WordSums:
         """The `limit` best and the equals of the last, best first, by number; None if they are more than `most`."""
         import numpy as np
 
-        [places] = self.scores.nonzero()
-        found = self.scores[places]
-        if len(places) > limit:
-            near = found >= np.partition(found, -limit)[-limit]
-            places, found = places[near], found[near]
+        least = np.partition(self.scores, -limit)[-limit] if len(self.scores) > limit else 0.0
+        [places] = (self.scores >= least if least else self.scores > 0).nonzero()
         if len(places) > most:
             return None
+        found = self.scores[places]
         order = np.lexsort((places, -found))
         return list(zip(self.numbers[places[order]].tolist(), found[order].tolist(), strict=True))
 
@@ -153,7 +154,7 @@ class _Posting(NamedTuple):
 
     @property
     def size(self) -> int:
-        return self.places.nbytes + self.times.nbytes
+        return self.places.nbytes + self.times.nbytes + AN_ENTRY
 
 
 @dataclass(slots=True)
@@ -203,12 +204,14 @@ class WordPostings:
         if held is None:
             return None
         lengths = held.lengths
-        parts = {word: _part(self._posting(connection, scope, held, word), lengths) for word in dict.fromkeys(words)}
+        postings = self._postings(connection, scope, held, list(dict.fromkeys(words)))
+        parts = {word: _part(one, lengths) for word, one in postings.items() if len(one.places)}
         self._forget()
         sums = np.zeros(len(lengths.numbers))
         for word in words:  # each adds its part, in the question's order, as in FTS5
-            places, scores = parts[word]
-            sums[places] += scores
+            if word in parts:
+                places, scores = parts[word]
+                sums[places] += scores
         return WordSums(lengths.numbers, sums)
 
     def _current(self, connection: sqlite3.Connection, scope: int) -> _Scope | None:
@@ -232,13 +235,18 @@ class WordPostings:
             self._scopes.move_to_end(scope)
         return new
 
-    def _posting(self, connection: sqlite3.Connection, scope: int, held: _Scope, word: str) -> _Posting:
+    def _postings(
+        self, connection: sqlite3.Connection, scope: int, held: _Scope, words: Sequence[str]
+    ) -> dict[str, _Posting]:
         with self._lock:
-            known = held.words.postings.get(word)
-        posting = _grown(connection, scope, held.lengths, word, known)
+            known = {word: one for word in words if (one := held.words.postings.get(word)) is not None}
+        grown = {word: _grown(connection, scope, held.lengths, word, one) for word, one in known.items()}
+        found = {word: one for word, one in grown.items() if one is not None}
+        found |= _read(connection, scope, held.lengths, [word for word in words if word not in found])
         with self._lock:
-            held.words.put(word, posting)
-        return posting
+            for word in words:
+                held.words.put(word, found[word])
+        return found
 
     def _forget(self) -> None:
         """Forget the words that were used longest ago while all take too much, and then their scopes."""
@@ -253,26 +261,44 @@ class WordPostings:
 
 
 def _grown(
-    connection: sqlite3.Connection, scope: int, lengths: WordLengths, word: str, known: _Posting | None
-) -> _Posting:
-    """The posting as the connection sees it, perhaps with entries that a newer search has added."""
+    connection: sqlite3.Connection, scope: int, lengths: WordLengths, word: str, known: _Posting
+) -> _Posting | None:
+    """The posting as the connection sees it, perhaps with entries that a newer search has added.
+
+    None if it is faster to read all of it again.
+    """
     import numpy as np
 
-    if known is not None and known.seen >= len(lengths.numbers):
+    if known.seen >= len(lengths.numbers):
         return known
-    if known is not None:
-        last = int(lengths.numbers[known.seen - 1]) if known.seen else 0
-        sql = NEWER.format(words=words_of(scope))
-        newer: list[tuple[int, int]] = connection.execute(sql, (matching([word]), last, FEW + 1)).fetchall()
-        if len(newer) <= FEW:
-            numbers, times = np.array(newer, np.int64).reshape(-1, 2).T
-            places = np.concatenate([known.places, _places(lengths, numbers)])
-            return _Posting(len(lengths.numbers), places, np.concatenate([known.times, times.astype(np.uint16)]))
-    [said] = connection.execute(EVERY.format(postings=postings_of(scope)), (word,)).fetchone()
-    every = np.fromstring(said or "", np.int64, sep=" ")
-    firsts = np.flatnonzero(np.diff(every, prepend=-1))
-    times = np.diff(firsts, append=len(every)).astype(np.uint16)
-    return _Posting(len(lengths.numbers), _places(lengths, every[firsts]), times)
+    last = int(lengths.numbers[known.seen - 1]) if known.seen else 0
+    sql = NEWER.format(words=words_of(scope))
+    newer: list[tuple[int, int]] = connection.execute(sql, (matching([word]), last, FEW + 1)).fetchall()
+    if len(newer) > FEW:
+        return None
+    numbers, times = np.array(newer, np.int64).reshape(-1, 2).T
+    places = np.concatenate([known.places, _places(lengths, numbers)])
+    return _Posting(len(lengths.numbers), places, np.concatenate([known.times, times.astype(np.uint16)]))
+
+
+def _read(
+    connection: sqlite3.Connection, scope: int, lengths: WordLengths, words: Sequence[str]
+) -> dict[str, _Posting]:
+    """The postings of the words, as the connection sees them."""
+    import numpy as np
+
+    found = dict[str, _Posting]()
+    if not words:
+        return found
+    for word, said in connection.execute(EVERY.format(postings=postings_of(scope)), (json.dumps(words),)):
+        if said is None:
+            found[word] = _Posting(len(lengths.numbers), np.empty(0, np.uint32), np.empty(0, np.uint16))
+            continue
+        every = np.fromstring(said, np.int64, sep=" ")
+        bounds = np.concatenate([[0], np.flatnonzero(every[1:] != every[:-1]) + 1, [len(every)]])
+        times = (bounds[1:] - bounds[:-1]).astype(np.uint16)
+        found[word] = _Posting(len(lengths.numbers), _places(lengths, every[bounds[:-1]]), times)
+    return found
 
 
 def _places(lengths: WordLengths, numbers: "NDArray[np.int64]") -> "NDArray[np.uint32]":
