@@ -97,12 +97,6 @@ class SearchResults(BaseModel):
     metadata: Metadata
 
 
-OPTIONAL = {"match", "context", "path", "heading", "lines", "date", "date_from", "passages", "explain"}
-"""The fields that rows without a passage do without."""
-DATED = {"date", "date_from"}
-"""The fields that they have after a search in a time."""
-
-
 def search_results(
     found: FoundDocuments, query: str, *, explain: bool, max_tokens: int | None = None, undated: int | None = None
 ) -> CallToolResult:
@@ -179,6 +173,8 @@ class _Shown:
     lines: str
     chunks: tuple[Chunk, ...] = ()
     """The passages in the text; empty if it is only a part of one."""
+    cost: int = 0
+    """Tokens of the text."""
 
     @property
     def view(self) -> PassageView:
@@ -266,13 +262,13 @@ class _Answer:
             if room < SHORTEST and self._shown:
                 return False
             characters = min(PASSAGE, max(SHORTEST, int(len(whole) * room / cost * CLOSE)))
-            shown = _Shown(hit, snippet(whole, self._found.ranking.words, characters), empty.lines)
+            part = snippet(whole, self._found.ranking.words, characters)
+            shown = _Shown(hit, part, empty.lines, cost=_cost(part))
         else:
             is_quoted = hit.context is not None
-            shown = _Shown(hit, whole, empty.lines, () if is_quoted else (hit.chunk,))
+            shown = _Shown(hit, whole, empty.lines, () if is_quoted else (hit.chunk,), cost)
             self._in_use.update(() if is_quoted else (hit.chunk.id,))
-        cost = _cost(shown.text)
-        self._text, self._structure = text - cost, structure - cost
+        self._text, self._structure = text - shown.cost, structure - shown.cost
         self._shown.setdefault(document, []).append(shown)
         while shown.chunks and self._extend(shown):
             pass
@@ -285,11 +281,12 @@ class _Answer:
             text = joined(longer) if longer else ""
             if not longer or len(text) > FILLED_UP:
                 continue
-            more = _cost(text) - _cost(shown.text)
+            cost = _cost(text)
+            more = cost - shown.cost
             if more <= min(self._text, self._structure):
                 self._text, self._structure = self._text - more, self._structure - more
                 self._in_use.update(one.id for one in longer)
-                shown.chunks, shown.text = longer, text
+                shown.chunks, shown.text, shown.cost = longer, text, cost
                 shown.lines = f"{longer[0].first_line}-{longer[-1].last_line}"
                 return True
         return False
@@ -323,15 +320,25 @@ class _Answer:
 
     def _bare_row(self, hit: Hit) -> SearchResult:
         """The row of a document without a passage: with explanations as any row, else as short as it can be."""
-        row = self._full_row(hit, [_Shown(hit, "", lines_of(hit.chunk))])
         if self._explain:
-            return row
-        update = dict.fromkeys(OPTIONAL - (DATED if self._in_time else set()))
-        return row.model_copy(update=update)
+            return self._full_row(hit, [_Shown(hit, "", lines_of(hit.chunk))])
+        chunk, dated = hit.chunk, self._dated(hit) if self._in_time else None
+        return SearchResult(
+            id=chunk.document,
+            score=hit.score,
+            preview=beginning(chunk.title, TITLE),
+            source=hit.source,
+            snippet="",
+            date=dated and dated.day,
+            date_from=dated and dated.source,
+        )
 
     def _full_row(self, hit: Hit, shown: Sequence[_Shown]) -> SearchResult:
+        return row_of(hit, shown, self._dated(hit), explain=self._explain)
+
+    def _dated(self, hit: Hit) -> DocumentDate | None:
         document = self._found.documents.get(hit.chunk.document)
-        return row_of(hit, shown, document.dated if document else None, explain=self._explain)
+        return document and document.dated
 
     def _size(self, view: BaseModel) -> int:
         return tokens_at_most(view.model_dump_json(exclude_none=not self._explain))
@@ -362,9 +369,11 @@ def _lines_about(metadata: Metadata) -> list[str]:
 def _named(others: Sequence[Hit], room: int) -> str:
     """A line with the paths of further documents, as many as there is room for, and the number of the others."""
     line, rest = "Also: ", len(others)
+    cost = tokens_at_most(line)
     for hit in others:
         one = f"{ending(hit.chunk.path, LONGEST_OTHER)}, "
-        if tokens_at_most(line + one) + MORE > room:
+        cost += tokens_at_most(one)
+        if cost + MORE > room:
             break
         line, rest = line + one, rest - 1
     return line[:-2] if not rest else f"{line}and {rest} more" if rest < len(others) else f"{rest} more documents fit"
