@@ -29,7 +29,7 @@ from tests.bench.opensearch import opensearch
 from tests.bench.pages import pages
 from tests.bench.python_runs import python_runs
 from tests.bench.rerank import rerank
-from tests.bench.search import passages, search
+from tests.bench.search import passages, search, words
 from tests.bench.search_tools import search_tools
 from tests.bench.servers import Servers, servers
 from tests.bench.ten_tasks import ten_tasks
@@ -56,6 +56,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "writing": writing,
     "search": search,
     "passages": passages,
+    "words": words,
     "file search": file_search,
     "search tools": search_tools,
     "rerank": rerank,

@@ -10,11 +10,12 @@ from itertools import cycle, islice
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.tools.search_results import PASSAGE, search_results
 from loci.search.ranking import QueryVector, Where
 from tests.bench.calls import tool_call
 from tests.bench.children import Floor, Function, Serving, floor, function, serving
 from tests.bench.connection import connected
-from tests.bench.figures import Figure, growth_figure, time_figure
+from tests.bench.figures import Figure, growth_figure, ratio_figure, time_figure
 from tests.bench.library import Library, app_on, many_passages, server_of, thousand_documents
 from tests.bench.servers import Servers
 
@@ -22,6 +23,7 @@ WIRE = "2026-07-28"
 PASSAGES = 100_000
 A_TURN = 20
 FEW, MANY = 100, 1000
+BY_WORDS = 6_000
 EVERYWHERE = Where()
 
 
@@ -72,18 +74,38 @@ class _Turns:
 def search(servers: Servers) -> list[Figure]:
     """A thousand documents."""
     library = thousand_documents(servers)
-    served = _searched(servers, library, "1,000 documents", most=0.012, p95=0.030)
+    served = _searched(servers, library, "1,000 documents", most=2.8)
     return [*served, _read(servers, library), _memory(servers, library)]
 
 
 def passages(servers: Servers) -> list[Figure]:
     """A hundred thousand passages of ten thousand documents."""
     library = many_passages(servers, PASSAGES)
-    served = _searched(servers, library, "100,000 passages", most=0.020, p95=0.090)
+    served = _searched(servers, library, "100,000 passages", most=1.0)
     return [*served, _memory(servers, library, f" of {len(library.documents):,} documents", most=1.3)]
 
 
-def _searched(servers: Servers, library: Library, what: str, *, most: float, p95: float) -> list[Figure]:
+def words(servers: Servers) -> list[Figure]:
+    """Searches by words alone: processor time in ten times the notes beside that in one time, in turns."""
+    few, many = (many_passages(servers, count) for count in (BY_WORDS, 10 * BY_WORDS))
+    apps = [app_on(one.data, servers.scratch / "no models") for one in (few, many)]
+    figures = list[Figure]()
+    took = [[_processor_time(app, one) for app in apps] for one in few.questions]
+    again = [[_processor_time(app, one) for app in apps] for one in few.questions]
+    for what, turns in (("first", took[A_TURN:]), ("again", again)):
+        name = f"words only, {10 * BY_WORDS:,} passages beside {BY_WORDS:,}: {what}"
+        figures.append(ratio_figure(name, *zip(*turns, strict=True), most=3.0))
+    return figures
+
+
+def _processor_time(app: App, question: str) -> float:
+    began = time.process_time()
+    found = app.documents.search(LOCAL, question, limit=A_TURN, room=PASSAGE)
+    search_results(found, question, explain=False)
+    return time.process_time() - began
+
+
+def _searched(servers: Servers, library: Library, what: str, *, most: float) -> list[Figure]:
     server = server_of(servers, library)
     with ExitStack() as stack:
         turns = _Turns(
@@ -96,7 +118,7 @@ def _searched(servers: Servers, library: Library, what: str, *, most: float, p95
         asyncio.run(turns.run())
     took = turns.floor.took
     return [
-        time_figure(f"search_documents, {what}: over HTTP", took["all"], turns.over_http, most, p95),
+        time_figure(f"search_documents, {what}: over HTTP", took["all"], turns.over_http, most_ratio=most),
         time_figure(f"search_documents, {what}: in process", took["all"], turns.in_process),
         time_figure(f"vector leg alone, {what}", took["vector"], turns.nearest),
     ]
