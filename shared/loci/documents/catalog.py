@@ -177,8 +177,12 @@ class Catalog:
 
         An ingested folder stays a root: its files may all be unreadable, and a reader of one then learns why.
         """
-        used = {document.root for document in self.documents(owner)}
-        for id in self.roots(owner).keys() - used:
+        unused = set(self.roots(owner))
+        for document in self.iterate(owner):  # the first page has documents of most roots
+            unused.discard(document.root or "")
+            if not unused:
+                return
+        for id in unused:
             if self.records.get(owner, INGESTED_FOLDER, id) is None:
                 self.records.remove(owner, ROOT, id)
 

@@ -20,6 +20,8 @@ COPIED_TOGETHER = 20
 """Undated files that have the time of one day because they were copied that day: nobody edits as many."""
 COPIED_SHARE = 0.25
 """The share of all undated files that these must exceed, too: a large library has busy days."""
+FileStamp = tuple[int, int, int, int]
+"""A file's inode, size, time of the last write and time of the last change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class Document:
     """The fields of its front matter with their values, as searches compare them: `status=done`."""
     written_by_tool: bool = False
     """True if a tool of Loci wrote its text: the day of its last change is then no day of a copy."""
+    stamp: FileStamp | None = None
+    """The stamp that its file had with this text. A file that still has it is not read again."""
 
     @property
     def dated(self) -> DocumentDate | None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,29 @@ def test_a_sweep_sees_what_nobody_told(desk: Desk, two: WatchedFolder) -> None:
     summary = ingested(two, desk.notes)
     assert (summary.processed, summary.removed, desk.ids()) == (1, 1, {"notes-sub-b"})
     assert checked(two, desk.notes) == []
+
+
+def test_at_a_start_only_files_with_another_stamp_are_read(desk: Desk, two: WatchedFolder) -> None:
+    note = desk.write("a.md", "blueberry")
+    entry, seen = desk.catalog.find(LOCAL, "notes/a.md"), note.stat()
+    assert entry.document
+    assert entry.document.stamp
+    stamp = (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+    desk.catalog.put(LOCAL, replace(entry.document, stamp=stamp), entry.version)
+    assert isinstance(watched(desk).ingest_all(), FolderIngested)
+    assert desk.found("blueberry") == set()
+    note.touch()
+    assert isinstance(watched(desk).ingest_all(), FolderIngested)
+    assert desk.found("blueberry") == {"notes-a"}
+
+
+def test_a_touched_file_with_its_text_is_read_only_once(desk: Desk, two: WatchedFolder) -> None:
+    note = desk.notes / "a.md"
+    note.touch()
+    assert isinstance(watched(desk).ingest_all(), FolderIngested)
+    stamp = desk.document("notes-a").stamp
+    assert stamp
+    assert stamp[2] == note.stat().st_mtime_ns
 
 
 def test_what_its_owner_wanted_forgotten_stays_forgotten_when_the_folder_is_ingested(

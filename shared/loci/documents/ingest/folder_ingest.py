@@ -2,12 +2,13 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import filterfalse
 from pathlib import PurePath
 from typing import Final
 
-from loci.core.errors import LociError, Refused
+from loci.core.errors import Conflict, LociError, Refused
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.ids import content_id
@@ -32,6 +33,8 @@ from loci.documents.ingest.local_files import (
 from loci.documents.ingest.outcome import IngestSummary, LeftOut, MissingFolder
 
 FORGOTTEN = "forgotten"
+AT_ONCE: Final = 500
+"""Stamps of files that are kept together."""
 MOST_TOLD: Final = 3
 """Names of folders in an event."""
 Confirm = Callable[[Sequence[str]], None]
@@ -160,6 +163,7 @@ class FolderIngest:
         ids = {document.id for document, _ in known.values()}
         run = IngestRun(owner, self.catalog, self.writer, known, ids.__contains__, gone, progress)
         run.write_changed(sources)
+        self._keep_stamps(owner, run.stamped)
         self._forget(owner, run, forgotten)
         # Last, so that a document that moved finds its embeddings at its old path.
         for document in gone:
@@ -214,6 +218,14 @@ class FolderIngest:
         counts = {"processed": summary.processed, "unchanged": summary.unchanged, "removed": summary.removed}
         self.tell(owner, "ingestion", {**what, "state": "done", **counts, "failed": len(summary.failed)})
         return summary
+
+    def _keep_stamps(self, owner: Owner, stamped: Sequence[tuple[Document, str]]) -> None:
+        """Keep the new stamps of files whose text is the same: the next look does not read these."""
+        for start in range(0, len(stamped), AT_ONCE):
+            with self.writer.together():
+                for document, version in stamped[start : start + AT_ONCE]:
+                    with suppress(Conflict):  # somebody writes it
+                        self.catalog.put(owner, document, version)
 
     def _forget(self, owner: Owner, run: IngestRun, before: Collection[str]) -> None:
         """Remove documents that the owner wanted forgotten during the run, but that the run wrote after that."""

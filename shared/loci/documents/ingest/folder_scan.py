@@ -186,7 +186,8 @@ class FolderScan:
         return self.contents(location.path) if location.is_folder else FolderContents((location.path,))
 
     def _excluded(self, top: str) -> Ignored:
-        return Ignored(((top, tuple(one for line in self.exclude if (one := _pattern(line)))),))
+        patterns = tuple(one for line in self.exclude if (one := _pattern(line)))
+        return Ignored(((top, patterns),) if patterns else ())
 
     def leaves_out(self, top: str, path: str, *, is_folder: bool = False) -> bool:
         """True if a scan of the folder `top` would leave out that path, which is below it."""
@@ -255,8 +256,8 @@ class _Walk:
             self._hidden += is_folder or is_file
         elif entry.name in SKIPPED_FOLDERS:
             self._modules += is_folder
-        elif (is_folder or is_file) and any(
-            one.has(path, is_folder=is_folder) for one in (self._excluded, ignored) if one
+        elif (is_folder or is_file) and (
+            self._excluded.has(path, is_folder=is_folder) or (ignored and ignored.has(path, is_folder=is_folder))
         ):
             self._ignored += 1
         elif is_folder:

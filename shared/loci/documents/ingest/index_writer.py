@@ -16,7 +16,7 @@ from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso
 from loci.core.stores import ABSENT, Record, read_or_none
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document
+from loci.documents.document import Document, FileStamp
 from loci.documents.filtering import marks_of
 from loci.documents.ingest.git_dates import GitDates
 from loci.documents.ingest.local_files import below_root, file_day
@@ -100,7 +100,7 @@ class IndexWriter:
         self._catalog = catalog
         self._index = index
         self._embedder = embedder
-        self._clock = clock
+        self.clock = clock
         self._git = GitDates()
 
     def retry_on_conflict(self, write: Callable[[], T], busy: LociError) -> T:
@@ -113,7 +113,7 @@ class IndexWriter:
 
     def now(self) -> str:
         """The current time, as documents and their history store it."""
-        return iso(self._clock())
+        return iso(self.clock())
 
     def model(self) -> str | None:
         """The identity of the current embedding model, if there is one."""
@@ -149,11 +149,13 @@ class IndexWriter:
         cut: "CutDocument | None" = None,
         changed_on: str | None = None,
         folder: str | None = None,
+        stamp: FileStamp | None = None,
     ) -> DocumentDraft:
         """Parse the document and cut it into passages, unless it is `cut` already.
 
         `before` is its old record, perhaps from another path. `folder`: the one of its root, if it has a file, which
-        then says the day of its last change. Without a folder that is `changed_on`, if it is known.
+        then says the day of its last change. Without a folder that is `changed_on`, if it is known. `stamp`: the one of
+        its file, from before the content was read.
         """
         from loci.documents.ingest.cutting import cut_for  # 0.1 s, which a search does not pay
 
@@ -189,6 +191,7 @@ class IndexWriter:
             changed_on=changed_on,
             properties=cut.properties,
             written_by_tool=before is not None and before.written_by_tool and before.sha256 == sha256,
+            stamp=stamp or (before.stamp if before and (before.path, before.sha256) == (path, sha256) else None),
         )
         return DocumentDraft(document, version, cut.chunks, cut.said)
 
@@ -263,7 +266,7 @@ class IndexWriter:
                     hash: [one.model, b64encode(one.vector).decode(), b64encode(one.bits).decode()]
                     for hash, one in kept.items()
                 }
-                until = self._clock() + KEPT_SECONDS
+                until = self.clock() + KEPT_SECONDS
                 self._catalog.records.put(owner, KIND, key, value, expires_at=until, durable=False)
             made |= kept
             report(len(made), len(hashes))
@@ -288,7 +291,7 @@ class IndexWriter:
         if not has_none:  # before the index, whose new state tells caches to read these
             self._catalog.put_mentions(owner, document.id, draft.mentions)
         if document.root is None:  # before the index, too: who removes another upload with this text looks for it
-            self._catalog.note_text(owner, document, self._clock())
+            self._catalog.note_text(owner, document, self.clock())
         dated, is_new = document.dated, draft.version == ABSENT
         marks = TagsAndDate(marks_of(document), dated and dated.day)
         self._index.put(owner, COLLECTION, document.id, draft.chunks, marks, is_new=is_new)

@@ -1,9 +1,10 @@
 """An ingest in progress: file by file, embedded in batches, then the removals."""
 
 import hashlib
+import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from loci.core.diagnosis import first_names
@@ -13,9 +14,9 @@ from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, Root, ids_for
+from loci.documents.document import Document, FileStamp, Root, ids_for
 from loci.documents.ingest.index_writer import BATCH, PORTION, DocumentDraft, IndexWriter, Progress, no_progress
-from loci.documents.ingest.local_files import below_root, read_file
+from loci.documents.ingest.local_files import below_root, file_of, read_file, stamp_of
 from loci.documents.ingest.outcome import FileFailure, IngestSummary
 from loci.markdown.encodings import require_text
 
@@ -37,6 +38,13 @@ class SourceFile:
         require_text(self.path, content)
         return content
 
+    def stamp(self, now: float) -> FileStamp | None:
+        """The stamp of the file. None if it may change without a new one, or cannot be looked at."""
+        try:
+            return stamp_of(os.lstat(file_of(self.path, self.root)), now)
+        except OSError:
+            return None
+
 
 @dataclass(frozen=True, slots=True)
 class FileToCut:
@@ -47,6 +55,7 @@ class FileToCut:
     content: bytes
     version: str
     before: Document | None
+    stamp: FileStamp | None
 
 
 class IngestRun:
@@ -79,6 +88,8 @@ class IngestRun:
         self._done, self._total = set[str](), 0
         self._pending: list[tuple[SourceFile, DocumentDraft]] = []
         self._pending_chunks = 0
+        self.stamped: list[tuple[Document, str]] = []
+        """Unchanged documents of files with a new stamp, with the versions of their records."""
 
     def write_changed(self, sources: Sequence[SourceFile]) -> None:
         """Read the files, and write the changed ones. Without a model, several processes cut them."""
@@ -104,6 +115,10 @@ class IngestRun:
 
     def _changed(self, source: SourceFile) -> FileToCut | None:
         """The file with its content. None if the library has it already, or if it cannot be read."""
+        document, version = self._known.get(source.path, (None, ABSENT))
+        stamp = source.stamp(self._writer.clock())
+        if document and stamp and document.stamp == stamp and document.id in self._indexed.get():
+            return self._unchanged(source)
         try:
             source.path.encode()
             content = source.read()
@@ -114,14 +129,17 @@ class IngestRun:
         except (NotFound, Refused) as error:
             self._fail(source.path, str(error))
             return None
-        document, version = self._known.get(source.path, (None, ABSENT))
         sha256 = hashlib.sha256(content).hexdigest()
         if document and document.sha256 == sha256 and document.id in self._indexed.get():
-            self.summary.unchanged += 1
-            self._tell_done(source.path)
-            return None
+            if stamp and document.stamp != stamp:
+                self.stamped.append((replace(document, stamp=stamp), version))
+            return self._unchanged(source)
         id = document.id if document else self._new_id(source.path)
-        return FileToCut(source, id, content, version, document or self._gone.get(sha256))
+        return FileToCut(source, id, content, version, document or self._gone.get(sha256), stamp)
+
+    def _unchanged(self, source: SourceFile) -> None:
+        self.summary.unchanged += 1
+        self._tell_done(source.path)
 
     def _cut(self, files: Iterator[FileToCut]) -> "Generator[tuple[FileToCut, CutDocument | None]]":
         if self._writer.model():
@@ -133,7 +151,7 @@ class IngestRun:
     def _draft(self, read: FileToCut, cut: "CutDocument | None" = None) -> DocumentDraft:
         path, root = read.source.path, read.source.root
         return self._writer.draft(
-            read.id, path, root.id, read.content, read.version, read.before, cut, folder=root.folder
+            read.id, path, root.id, read.content, read.version, read.before, cut, folder=root.folder, stamp=read.stamp
         )
 
     def _add(self, source: SourceFile, draft: DocumentDraft) -> None:
@@ -170,7 +188,8 @@ class IngestRun:
         def write() -> DocumentDraft:
             entry = self._catalog.find(self._owner, source.path)
             before = entry.document or lost.document
-            draft = self._draft(FileToCut(source, entry.id, source.read(), entry.version, before))
+            stamp = source.stamp(self._writer.clock())
+            draft = self._draft(FileToCut(source, entry.id, source.read(), entry.version, before, stamp))
             draft = self._writer.embed_one(self._owner, draft)
             self._writer.write(self._owner, draft)
             return draft

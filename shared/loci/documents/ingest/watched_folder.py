@@ -2,21 +2,17 @@
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Final
 
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
+from loci.documents.document import FileStamp
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.index_writer import Progress, no_progress
-from loci.documents.ingest.local_files import LocalPath, is_below, is_document
+from loci.documents.ingest.local_files import LocalPath, is_below, is_document, parents_of, stamp_of
 from loci.documents.ingest.outcome import IngestSummary
 
-SAME_TICK: Final = 0.05
-"""Seconds within which two writes of a file may leave the same timestamps: file systems round them."""
-FileStamp = tuple[int, int, int, int]
-"""A file's inode, size, time of the last write and time of the last change."""
 Stamps = dict[str, FileStamp | None]
 """The stamps of files. None: the file is so fresh that it may change without a new stamp."""
 
@@ -119,7 +115,7 @@ class WatchedFolder:
     def _changes(self, paths: Collection[str]) -> tuple[Stamps, list[str]] | FolderUnavailable:
         """The files at or below these paths that are new or written since the last look, and files that are gone."""
         before, named = folder_identity(self._folder), set(paths)
-        outermost = (path for path in named if not any(above in named for above in _parents(path)))
+        outermost = (path for path in named if not any(above in named for above in parents_of(path)))
         places = set(filter(self._is_included, outermost))
         found, unread = Stamps(), list[str]()
         for path in places:
@@ -146,14 +142,13 @@ class WatchedFolder:
                 if not is_below(file, self.excluded):
                     self._collect(file, found, unread)
         elif stat.S_ISREG(seen.st_mode) and is_document(path):
-            is_fresh = abs(self._clock() - seen.st_mtime) < SAME_TICK
-            found[path] = None if is_fresh else (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+            found[path] = stamp_of(seen, self._clock())
 
     def _known_below(self, places: set[str]) -> Collection[str]:
         """The files that were seen at or below the places."""
         if places <= self._files.keys():  # as mostly
             return places
-        return [one for one in self._files if one in places or any(above in places for above in _parents(one))]
+        return [one for one in self._files if one in places or any(above in places for above in parents_of(one))]
 
     def _is_included(self, path: str) -> bool:
         """True if a scan of the folder would reach the path: not hidden, not through a link, not excluded."""
@@ -174,11 +169,3 @@ def folder_identity(folder: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return (seen.st_dev, seen.st_ino) if stat.S_ISDIR(seen.st_mode) else None
-
-
-def _parents(path: str) -> Iterator[str]:
-    """The folders that contain the path, from the innermost on."""
-    end = path.rfind("/")
-    while end > 0:
-        yield path[:end]
-        end = path.rfind("/", 0, end)
