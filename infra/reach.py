@@ -11,7 +11,7 @@ from infra.stage import Stage
 from infra.uploads import queue_name, queue_url
 from loci.core.storage_keys import FILES_IN, INGEST_BLOBS, INGEST_KINDS, LANGUAGE_TOKENS, READS, UPLOADS
 
-RECORDS = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"]
+RECORDS = [f"dynamodb:{one}Item" for one in ("Get", "BatchGet", "Put", "Delete", "BatchWrite")] + ["dynamodb:Query"]
 OBJECTS = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
 OWNER = "?" * 32
 """An owner's key, with which the names of their objects begin."""

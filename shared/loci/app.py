@@ -149,7 +149,7 @@ class App:
         from loci.authoring.api import Authoring
 
         locks = self.search_adapters.locks
-        return Authoring(self.settings, self.blobs, locks, self.documents.parts, self.graph.graphs)
+        return Authoring(self.settings, self.blobs, locks, self.documents.parts)
 
     @part
     def files(self) -> "Files":

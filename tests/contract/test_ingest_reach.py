@@ -67,8 +67,10 @@ def watched(tmp_path: Path) -> Generator[Watched]:
 
 def _noting_partition(found: set[str]) -> Callable[..., None]:
     def note(params: dict[str, Any], **_: object) -> None:
-        values = params.get("Key") or params.get("Item") or {"pk": params["ExpressionAttributeValues"][":pk"]}
-        found.add(values["pk"]["S"])
+        wrapped = [one for some in params.get("RequestItems", {}).values() for each in some for one in each.values()]
+        for one in wrapped or [params]:
+            values = one.get("Key") or one.get("Item") or {"pk": one["ExpressionAttributeValues"][":pk"]}
+            found.add(values["pk"]["S"])
 
     return note
 

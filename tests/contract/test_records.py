@@ -115,6 +115,18 @@ def test_many_records_come_in_the_order_of_their_keys_each_once(records: RecordS
     assert records.get_all(ANN, "note", ["not there"]) == {}
 
 
+def test_many_keys_are_put_and_removed_together(records: RecordStore) -> None:
+    keys = [f"{number:03}" for number in range(60)]
+    records.put(BOB, "key", "000", {})
+    records.put_keys(ANN, "key", keys)
+    records.put_keys(ANN, "key", ["new", keys[1]], remove=[*keys[:30:2], "not there"])
+    wanted = sorted({*keys, "new"} - {*keys[:30:2]})
+    assert [(one.key, one.value) for one in records.list(ANN, "key").records] == [(key, {}) for key in wanted]
+    assert records.get(BOB, "key", "000")
+    records.put_keys(ANN, "key", [], remove=keys)
+    assert [one.key for one in records.list(ANN, "key").records] == ["new"]
+
+
 def test_many_records_are_of_one_owner_and_one_kind_and_not_expired(records: RecordStore, clock: Clock) -> None:
     records.put(ANN, "note", "a", {})
     records.put(ANN, "other", "b", {})

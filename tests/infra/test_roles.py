@@ -17,7 +17,9 @@ ROTATE = {
     "secretsmanager:DescribeSecret secretsmanager:GetSecretValue secretsmanager:PutSecretValue "
     "secretsmanager:UpdateSecretVersionStage": ("<Secret>",),
 }
-RECORDS = "dynamodb:BatchGetItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
+RECORDS = (
+    "dynamodb:BatchGetItem dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
+)
 OBJECTS = "s3:DeleteObject s3:GetObject s3:PutObject"
 OWNER = "?" * 32
 EVENTS = ("events",)
@@ -28,6 +30,7 @@ KINDS = (
     "file",
     "file_state",
     "file_version",
+    "linked",
     "refused",
     "said",
     "text",

@@ -45,6 +45,10 @@ class RecordedRecords:
         self.calls.append(("remove", kind))
         return self.store.remove(owner, kind, key, expect_version=expect_version, durable=durable)
 
+    def put_keys(self, owner: Owner, kind: str, keys: Sequence[str], *, remove: Sequence[str] = ()) -> None:
+        self.calls.append(("put_keys", kind))
+        self.store.put_keys(owner, kind, keys, remove=remove)
+
     def owner_keys(self) -> list[str]:
         return self.store.owner_keys()
 

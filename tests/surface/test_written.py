@@ -12,6 +12,7 @@ from loci.core.identity import LOCAL
 from loci.core.stores import RecordStore
 from loci.documents.catalog import Catalog
 from loci.documents.ingest.local_files import blob_key
+from loci.documents.link_table import LinkTable
 from loci.graph.graph import build_graph
 from tests.support.each import each
 from tests.surface.conftest import Connect
@@ -42,12 +43,12 @@ def text(app: App, path: str) -> str:
     return app.blobs.read(LOCAL, blob_key(found.id)).decode()
 
 
-@pytest.mark.parametrize("failing", ["put", "state"])
+@pytest.mark.parametrize("failing", ["put", "named"])
 async def test_a_write_is_reported_although_the_index_fails_after_it(
     connect: Connect, notes: App, failing: str
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(notes.documents.parts.index), failing, away)
+        patch.setattr(type(notes.documents.parts.index) if failing == "put" else LinkTable, failing, away)
         said = await call(connect, "write_document", path=PATH, content="More. [[plan b]]", mode="append")
     assert said["changed"]
     assert "The store is away" in said["unfinished"]
@@ -96,16 +97,19 @@ async def test_nothing_is_written_if_the_old_text_cannot_be_kept(connect: Connec
     assert "NO_HISTORY" in await failed(connect, "undo_write", path=PATH)
 
 
-async def test_after_the_first_a_write_does_not_read_all_documents(connect: Connect, notes: App) -> None:
-    await call(connect, "write_document", path="notes/a.md", content="# A\n\n[[plan]]\n")
+async def test_no_write_and_no_move_reads_all_documents(connect: Connect, notes: App) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        for everything in ("documents", "mentions"):
+        for everything in ("documents", "mentions", "with_versions"):
             patch.setattr(Catalog, everything, away)
+        await call(connect, "write_document", path="notes/a.md", content="# A\n\n[[plan]]\n")
+        moved = await call(connect, "move_document", path="notes/plan.md", to="notes/goal.md")
+        await call(connect, "undo_write", path="notes/goal.md")
         said = await call(connect, "write_document", path="notes/b.md", content="# B\n\n[[a]] [[c]]\n")
         more = await call(connect, "write_document", path="notes/c.md", content="# C\n\n[[B]]\n")
         await call(connect, "undo_write", path="notes/a.md")
         last = await call(connect, "write_document", path="notes/b.md", content="More", mode="append")
     assert (said["unfinished"], more["unfinished"], last["unfinished"]) == (None, None, None)
+    assert moved["changed"] == ["notes/a.md"]
     assert [one["target"] for one in said["links"]] == ["notes-a", None]
     assert [one["target"] for one in more["links"]] == ["notes-b"]
     assert [one["target"] for one in last["links"]] == ["notes-c", None]

@@ -23,7 +23,6 @@ from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.parts import DocumentParts
 from loci.documents.unknown_names import UnknownNames
 from loci.documents.vacant_paths import Deletions
-from loci.graph.graphs import Graphs
 from loci.graph.own_links import OwnLinks
 from loci.markdown.encodings import require_text
 
@@ -67,22 +66,20 @@ class Authoring:
     Each change can be taken back. `expect` is the hash that the document must have now.
     """
 
-    def __init__(
-        self, settings: Settings, blobs: BlobStore, locks: WriteLocks, documents: DocumentParts, graphs: Graphs
-    ) -> None:
+    def __init__(self, settings: Settings, blobs: BlobStore, locks: WriteLocks, documents: DocumentParts) -> None:
         self._catalog = catalog = documents.catalog
         self._writer = writer = documents.writer
-        self._own_links = OwnLinks(catalog, documents.index)
+        self._own_links = OwnLinks(catalog, writer.links)
         self._deletions = Deletions(catalog.records)
         self._history = History(blobs)
         roots = settings.write_roots if settings.mode == "embedded" else ()  # there are no folders on AWS
         self._targets = WriteTargets(catalog, roots, documents.scan)
-        self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, locks, self._own_links)
+        self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, locks)
 
         def moves() -> "Moves":
             from loci.authoring.moving import Moves  # 0.1 s, which a search does not pay
 
-            return Moves(catalog, writer, graphs, blobs, locks, self._targets, self._recovery)
+            return Moves(catalog, writer, self._own_links, blobs, locks, self._targets, self._recovery)
 
         self._moves = Lazy(moves)
 

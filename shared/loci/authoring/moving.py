@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pydantic import TypeAdapter
 
 from loci.authoring.edit_draft import missing
-from loci.authoring.relinking import NewTargets, Relinking, last_name, last_names, relinked
+from loci.authoring.raw_text import raw_text
+from loci.authoring.relinking import NewTargets, Relinking, relinked
 from loci.authoring.write_recovery import WriteRecovery, WrittenDocument
 from loci.authoring.write_targets import WriteTarget, WriteTargets
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
@@ -22,14 +23,14 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.history import History, PastWrite, hash_of
 from loci.documents.ingest.index_writer import IndexWriter
+from loci.documents.link_table import file_name, names_in_link, names_of
 from loci.documents.vacant_paths import Deletions
 from loci.documents.whole_texts import UnfinishedWrite
-from loci.graph.graph import Graph
-from loci.graph.graphs import Graphs
 from loci.graph.link_resolution import DocumentNames
+from loci.graph.own_links import OwnLinks
 from loci.markdown.encodings import require_text
-from loci.markdown.links import Style
-from loci.markdown.nouns import NO_LINKS
+from loci.markdown.links import Style, link_places
+from loci.markdown.nouns import Mention, WrittenLinks
 
 LOCK = "_moves"
 """No document's lock has that name."""
@@ -92,7 +93,7 @@ class Moves:
 
     catalog: Catalog
     writer: IndexWriter
-    graphs: Graphs
+    own_links: OwnLinks
     blobs: BlobStore
     locks: WriteLocks
     targets: WriteTargets
@@ -172,23 +173,25 @@ class Moves:
         old = self.recovery.index(owner, source)
         if old is None:
             raise Refused(f"{source.place} is just being changed", "Try again", code="BUSY")
-        graph = self.graphs.for_owner(owner)
         id, root = self.catalog.find(owner, goal.path).id, goal.root and goal.root.id
         draft = self.writer.draft(id, goal.path, root, content, ABSENT)
         new, own_aliases = replace(draft.document, former=()), draft.mentions.aliases
-        aliases = {one: said.aliases for one, said in graph.source.written.items()} | {id: own_aliases}
-        others = [one for one in graph.documents.values() if one.id != old.id]
+        asked = names_of(old, own_aliases) | names_of(new, own_aliases)
+        linking = [(one, said) for one, said in self.own_links.linking(owner, asked) if one.id != old.id]
+        known = self._names(owner, [old, *(one for one, _ in linking if one.written_at)], asked, new.path)
+        others = [one for one in known.documents.values() if one.id not in (old.id, id)]
+        aliases = {one: some for one, some in known.aliases.items() if one not in (old.id, id)}
         paths = {one.id: one.path for one in others}
         relinking = Relinking(
             DocumentNames((*others, old), aliases | {old.id: own_aliases}),
-            DocumentNames((*others, new), aliases),
+            DocumentNames((*others, new), aliases | {id: own_aliases}),
             old,
             new,
             paths | {id: old.path},
             paths | {id: goal.path},
         )
         own = relinking.new_targets(old.written_at or old.path, new.path, content)
-        found = list(_touched(graph, relinking, own_aliases))
+        found = [one for one, said in linking if _is_touched(one, said, relinking)]
         if len(found) > MOST_LINKING:
             raise Refused(
                 f"{len(found):,} documents link to {source.place}, and one move may change {MOST_LINKING}",
@@ -205,6 +208,25 @@ class Moves:
             own=_rows(own),
             linking=tuple(self._linking(owner, relinking, found)),
         )
+
+    def _names(self, owner: Owner, moved: list[Document], asked: set[str], goal: str) -> DocumentNames:
+        """The names of the documents that have one of these names, or to which these documents link.
+
+        All links of a document that has moved may need new targets, and these begin with the names of files.
+        """
+        links: list[tuple[str, Mention]] = []
+        for one in moved:
+            target = self.targets.at(owner, one.path, one.root)
+            content = target and self.recovery.read(owner, target)
+            places = link_places(one.path, raw_text(content).lines) if content else ()
+            links += [(one.written_at or one.path, place.mention) for place in places]
+        sources = {goal, *(one.path for one in moved)}
+        for source, mention in links:
+            asked |= {name for path in (source, *sources) for name in names_in_link(path, mention.target)}
+        known = self.own_links.names(owner, asked)
+        meant = (known.resolve(source, mention) for source, mention in links)
+        files = {file_name(known.documents[one.document].path) for one in meant if one}
+        return self.own_links.names(owner, asked | files)
 
     def _linking(self, owner: Owner, relinking: Relinking, found: list[Document]) -> Iterator[tuple[Place, Rows]]:
         for one in found:
@@ -364,18 +386,14 @@ class Moves:
         self.blobs.write(owner, f"{FOLDER}{plan.id}", PLANS.dump_json(plan))
 
 
-def _touched(graph: Graph, relinking: Relinking, aliases: tuple[str, ...]) -> Iterator[Document]:
-    """The other documents with a link that leads to the document before or after the move."""
-    names = last_names([relinking.old, relinking.new], aliases) | {""}
-    for id, document in graph.documents.items():
-        source = document.written_at or document.path
-        for mention in graph.source.written.get(id, NO_LINKS).mentions if id != relinking.old.id else ():
-            if last_name(mention.target) in names:
-                before = relinking.before.resolve(source, mention)
-                after = relinking.after.resolve(source, mention)
-                if before and (before.document == relinking.old.id or (after and after.document == relinking.new.id)):
-                    yield document
-                    break
+def _is_touched(document: Document, said: WrittenLinks, relinking: Relinking) -> bool:
+    """True if a link of the document leads to the moved one before or after the move."""
+    source = document.written_at or document.path
+    for mention in said.mentions:
+        before, after = (names.resolve(source, mention) for names in (relinking.before, relinking.after))
+        if before and (before.document == relinking.old.id or (after and after.document == relinking.new.id)):
+            return True
+    return False
 
 
 def _rows(new: NewTargets) -> Rows:

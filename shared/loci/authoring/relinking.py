@@ -2,14 +2,15 @@
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from loci.authoring.raw_text import RawText, raw_text
 from loci.core.errors import Refused
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import SUFFIXES
-from loci.graph.link_resolution import DocumentNames, normal_name, normal_path, without_suffix
+from loci.documents.link_table import normal_path
+from loci.graph.link_resolution import DocumentNames
 from loci.markdown.front_matter import read_front_matter
 from loci.markdown.links import LinkPlace, Style, link_places, with_targets
 
@@ -153,17 +154,3 @@ def _is_relative(source: str, target: str, path: str) -> bool:
     if target.startswith("/"):
         return False
     return normal_path(posixpath.normpath(f"{posixpath.dirname(source)}/{target}")) == normal_path(path)
-
-
-def last_names(documents: Sequence[Document], aliases: Sequence[str]) -> set[str]:
-    """The names with which links to these documents end."""
-    names = {*aliases, *(one for document in documents for one in (document.title, document.id))}
-    for path in (path for document in documents for path in (document.path, *document.former)):
-        bare = without_suffix(path)
-        names |= {posixpath.basename(bare), posixpath.basename(posixpath.dirname(bare))}
-    return {normal_name(one) for one in names}
-
-
-def last_name(target: str) -> str:
-    """The name by which the target ends, as in `last_names`. Empty if it ends with dots: it may name any folder."""
-    return normal_name(without_suffix(posixpath.basename(target.replace("\\", "/").rstrip("/"))))

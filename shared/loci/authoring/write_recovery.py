@@ -16,7 +16,6 @@ from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.vacant_paths import Deletions
 from loci.documents.whole_texts import UnfinishedWrite, WholeTexts, WriteJournal
 from loci.graph.neighbourhood import DocumentLink
-from loci.graph.own_links import OwnLinks
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,6 @@ class WriteRecovery:
     blobs: BlobStore
     targets: WriteTargets
     locks: WriteLocks
-    own_links: OwnLinks
 
     @property
     def journal(self) -> WriteJournal:
@@ -176,8 +174,7 @@ class WriteRecovery:
         document, content = known.document, self.read(owner, target)
         if content is None:
             if document is not None:
-                with self.own_links.following(owner, document.id):
-                    self.writer.remove(owner, document.id)
+                self.writer.remove(owner, document.id)
             return None
         if document is not None and document.sha256 == hash_of(content) and self.writer.is_indexed(owner, document):
             return document
@@ -194,8 +191,7 @@ class WriteRecovery:
             uploaded_sha256=deleted.sha256 if deleted else new.uploaded_sha256,
         )
         draft = self.writer.embed_one(owner, replace(draft, document=new))
-        with self.own_links.following(owner, known.id):
-            written = self.writer.write(owner, draft)
+        written = self.writer.write(owner, draft)
         if deleted:
             deletions.end(owner, target.path)
         return written

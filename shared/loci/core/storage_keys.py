@@ -19,7 +19,8 @@ VECTORS = "vectors"
 INDEX_FILLS = "index_fill"
 """The kind of the records that say whose index is being filled again."""
 INGEST_KINDS = (
-    *("deleted", "document", "embedded", "file", "file_state", "file_version", "refused", "said", "text", "turn"),
+    *("deleted", "document", "embedded", "file", "file_state", "file_version"),
+    *("linked", "refused", "said", "text", "turn"),
     EVENTS,
     INDEX_FILLS,
     VECTORS,

@@ -133,6 +133,13 @@ class RecordStore(Protocol):
         """Remove the record; return True if it existed. `expect_version` and `durable` work as in `put`."""
         ...
 
+    def put_keys(self, owner: Owner, kind: str, keys: Sequence[str], *, remove: Sequence[str] = ()) -> None:
+        """Write empty records under these keys, and remove the others, in few requests, perhaps not all at one moment.
+
+        They survive a killed process, but perhaps not a power cut; then no later write survives it, either.
+        """
+        ...
+
     def owner_keys(self) -> list[str]:
         """Return the keys of all owners who have records, sorted. A store may have to read all of itself."""
         ...

@@ -141,6 +141,11 @@ class Catalog:
         """The aliases and mentions of each document that has any, by id."""
         return dict(readable(every(self.records, owner, MENTIONS), lambda one: (one.key, links_of(one))))
 
+    def mentions_of_all(self, owner: Owner, ids: Sequence[str]) -> dict[str, WrittenLinks]:
+        """The same of these documents."""
+        found = self.records.get_all(owner, MENTIONS, ids).values()
+        return dict(readable(found, lambda one: (one.key, links_of(one))))
+
     def mentions_of(self, owner: Owner, id: str) -> WrittenLinks:
         """The aliases and mentions of one document."""
         return read_or_none(self.records.get(owner, MENTIONS, id), links_of) or NO_LINKS

@@ -10,10 +10,10 @@ from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.documents.document import Document
+from loci.documents.link_table import kind_of
 from loci.graph.distinctive_terms import first_passages, tells, written_words
 from loci.graph.graph import Graph
 from loci.graph.graphs import Graphs
-from loci.graph.link_resolution import kind_of
 from loci.graph.similarity import Similarity
 from loci.markdown.nouns import Relation
 from loci.search.language_model import LanguageModel

@@ -2,19 +2,15 @@
 
 import posixpath
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import SUFFIXES
-from loci.markdown.markdown import INDEX_FILES
-from loci.markdown.nouns import Mention
+from loci.documents.link_table import RECORD, kind_of, normal_name, normal_path, topic_of, without_suffix
+from loci.markdown.nouns import INDEX_FILES, Mention
 from loci.search.names import number_of
 
-RECORD = re.compile(r"[A-Z]{2,6}[ -]?\d{1,6}")
-"""A name such as ADR-0018, which people write for `0018-use-dashes.md`."""
 ENDINGS = """
     avif bmp gif heic ico jpeg jpg png svg tif tiff webp aac flac m4a mid mp3 ogg opus wav 3gp avi m4v mkv mov mp4 ogv
     webm pdf epub doc docx xls xlsx ppt pptx odt ods odp csv tsv rtf canvas base excalidraw drawio zip gz tar 7z
@@ -23,16 +19,6 @@ ENDINGS = """
 ATTACHMENTS = frozenset(f".{one}" for one in ENDINGS.split())
 """The endings of files that notes show or link to, and that are no notes. `[[v1.2]]` and `[[Node.io]]` are names."""
 OTHER_SUFFIX = re.compile(r"\.[a-z][a-z0-9]{0,4}")
-SEPARATORS = re.compile(r"[\W_]+")
-DIGITS = re.compile(r"\d+")
-# Found in the words of a path. `debrief` comes before `brief`: a debrief is often kept in its brief's folder.
-KINDS: Final = {
-    "debrief": re.compile(r"\bdebriefs?\b"),
-    "brief": re.compile(r"\bbriefs?\b"),
-    "playbook": re.compile(r"\bplaybooks?\b"),
-    "how-to": re.compile(r"\bhow to\b"),
-    "decision": re.compile(r"\b(?:decisions?|adrs?|specs?|specifications?)\b"),
-}
 BY_PATH, BY_FILE, BY_TITLE, BY_ALIAS, BY_ID = range(5)
 """The reasons why a name is a document's, best first."""
 
@@ -60,7 +46,7 @@ class DocumentNames:
 
     def __init__(self, documents: Iterable[Document], aliases: Mapping[str, Sequence[str]]) -> None:
         self.documents: dict[str, Document] = {}
-        self._aliases: dict[str, Sequence[str]] = {}
+        self.aliases: dict[str, Sequence[str]] = {}
         self._by_path: dict[str, list[_Named]] = {}
         self._by_name: dict[str, list[_Named]] = {}
         self._by_end: dict[str, list[_Named]] = {}
@@ -72,28 +58,28 @@ class DocumentNames:
     def replace(self, id: str, document: Document | None, aliases: Sequence[str] = ()) -> None:
         """Give the document of this id its current names. None: the document is gone."""
         if before := self.documents.pop(id, None):
-            for names, name, named in self._names_of(before, self._aliases.pop(id, ())):
+            for names, name, named in self._names_of(before, self.aliases.pop(id, ())):
                 names[name].remove(named)
                 if not names[name]:
                     del names[name]
-            self._briefs.get(_topic_of(before), {}).pop(id, None)
+            self._briefs.get(topic_of(before), {}).pop(id, None)
             self._debriefs.discard(id)
         if document is None:
             return
         self.documents[id] = document
         if aliases:
-            self._aliases[id] = aliases
+            self.aliases[id] = aliases
         for names, name, named in self._names_of(document, aliases):
             names.setdefault(name, []).append(named)
         kind = kind_of(document)
         if kind == "brief":
-            self._briefs.setdefault(_topic_of(document), {})[id] = document
+            self._briefs.setdefault(topic_of(document), {})[id] = document
         elif kind == "debrief":
             self._debriefs.add(id)
 
     def brief_of(self, document: Document) -> Document | None:
         """Return the last brief with the name of this debrief that is not newer than the debrief."""
-        if document.id not in self._debriefs or not (topic := _topic_of(document))[1]:
+        if document.id not in self._debriefs or not (topic := topic_of(document))[1]:
             return None
         briefs = self._briefs.get(topic, {}).values()
         before = [brief for brief in briefs if (brief.date or "") <= (document.date or "9")]
@@ -158,24 +144,6 @@ class DocumentNames:
         return None
 
 
-def kind_of(document: Document) -> str | None:
-    """Return the kind of document that the path names: a brief, a debrief, …"""
-    words = normal_name(document.path)
-    return next((kind for kind, pattern in KINDS.items() if pattern.search(words)), None)
-
-
-def _topic_of(document: Document) -> tuple[str, str]:
-    """Return its root and the words of its file name, without dates and without `brief` or `debrief`."""
-    root, _, _ = document.path.partition("/")
-    words = DIGITS.sub(" ", normal_name(document.path.rpartition("/")[2].rpartition(".")[0])).split()
-    return root, " ".join(word for word in words if word not in ("brief", "briefs", "debrief", "debriefs"))
-
-
-def normal_name(name: str) -> str:
-    """Return one spelling for all spellings of a name: `Auth-Guide` and `auth guide` are the same."""
-    return SEPARATORS.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
-
-
 def _nearest(source: str, named: Sequence[_Named]) -> ResolvedTarget | None:
     if len(named) < 2:
         return ResolvedTarget(named[0].id) if named else None
@@ -194,17 +162,6 @@ def _nearest(source: str, named: Sequence[_Named]) -> ResolvedTarget | None:
         by_id.setdefault(one.id, one)
     best, *others = by_id.values()
     return ResolvedTarget(best.id, tuple(one.id for one in others if one.rank == best.rank))
-
-
-def normal_path(path: str) -> str:
-    """Return one spelling for all spellings of a path, without its suffix."""
-    return unicodedata.normalize("NFC", without_suffix(path)).casefold()
-
-
-def without_suffix(path: str) -> str:
-    """Return the path without the suffix of a document."""
-    stem, suffix = posixpath.splitext(path)
-    return stem if suffix.lower() in SUFFIXES else path
 
 
 def is_other_file(mention: Mention) -> bool:

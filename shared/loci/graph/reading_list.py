@@ -9,12 +9,12 @@ from typing import Final
 
 from loci.core.identity import Owner
 from loci.documents.document import Document
+from loci.documents.link_table import kind_of
 from loci.documents.recently_read import RecentlyRead
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.graph.distinctive_terms import FIRST_PASSAGES, first_passages
 from loci.graph.graph import Graph, Link
 from loci.graph.graphs import Graphs
-from loci.graph.link_resolution import kind_of
 from loci.markdown.nouns import Relation
 from loci.search.inference import Embedder
 from loci.search.ranking import Hit, Ranking

@@ -10,7 +10,7 @@ from loci.markdown.dates import first_day, labelled_day
 from loci.markdown.encodings import decode_text, encoding_of
 from loci.markdown.front_matter import FrontMatter, read_front_matter
 from loci.markdown.links import mentions_in
-from loci.markdown.nouns import BOM, DocumentDate, Heading, Problem, WrittenLinks
+from loci.markdown.nouns import BOM, INDEX_FILES, DocumentDate, Heading, Problem, WrittenLinks
 from loci.markdown.outline import (
     LONGEST_TITLE,
     MOST_LINES,
@@ -27,7 +27,6 @@ from loci.search.passages import Block
 from loci.search.words import MARK, index_words
 
 DATE_FIELDS = ("date", "created", "created_at", "published", "day", "updated", "updated_at", "modified")
-INDEX_FILES = ("index", "readme")
 """Names of documents that stand for their folders."""
 LIKE_A_DAY = re.compile(r"\d{4}[-/.]\d")
 LONGEST_DAY = 40

@@ -34,6 +34,8 @@ INVERSE: Final[Mapping[Relation, Relation]] = {
 }
 """The relations that the other document has, too."""
 BOM: Final = "\ufeff"
+INDEX_FILES: Final = ("index", "readme")
+"""The names of files that stand for their folder."""
 Form = Literal["name", "path"]
 """The form of a target: a name, which may be anywhere, or a path from the document that has the link."""
 

@@ -62,8 +62,8 @@ STAYS: Final = {
     ),
     "what is made again from the rest, or counted": (
         *("capability_vectors", "embedded", "events", "events_count", "events_wanted", "file_state", "index_fill"),
-        *("key_calls", "language_tokens", "listed_tools", "notice_sent", "read", "said", "seen_shape", "text"),
-        *("tool_calls", "tool_followers", "tool_trail", "tool_vectors"),
+        *("key_calls", "language_tokens", "linked", "listed_tools", "notice_sent", "read", "said", "seen_shape"),
+        *("text", "tool_calls", "tool_followers", "tool_trail", "tool_vectors"),
     ),
 }
 """The kinds of records that no archive has, by the reason. An archive with a kind that `TRAVELS` lacks is refused."""

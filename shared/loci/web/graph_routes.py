@@ -12,8 +12,8 @@ from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.documents.document import Document
+from loci.documents.link_table import normal_name
 from loci.graph.gaps import Gap
-from loci.graph.link_resolution import normal_name
 from loci.graph.picture import MAX_DOCUMENTS, Picture
 from loci.mcp.threads import SEARCHES
 from loci.web.browser_auth import BrowserAuth, Visit

@@ -81,7 +81,7 @@ def row_of(item: "Mapping[str, Attribute]") -> RecordRow:
 MOST_TOGETHER = 100
 """Keys in one request. DynamoDB refuses more, and the same key twice."""
 AT_ONCE = 25
-"""Deletions in one request."""
+"""Writes in one request."""
 ATTEMPTS = 8
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
@@ -207,19 +207,17 @@ class DynamoRecords:
         self._discard(owner, row)
         return self._is_live(row)
 
+    def put_keys(self, owner: Owner, kind: str, keys: Sequence[str], *, remove: Sequence[str] = ()) -> None:
+        rows = (RecordRow(checked_key(key), random_id(), "{}", None) for key in keys)
+        puts: list[Any] = [{"PutRequest": {"Item": item_of(owner, kind, row)}} for row in rows]
+        self._write_together([*puts, *({"DeleteRequest": {"Key": key_of(owner, kind, key)}} for key in remove)])
+
     def owner_keys(self) -> list[str]:
         partitions = (str(one[PARTITION].get("S")) for one in self._scanned())
         return sorted({key for key in (one.partition("#")[0] for one in partitions) if OWNER_KEY.fullmatch(key)})
 
     def remove_all(self, owner: Owner) -> int:
-        number = 0
-        for some in batches([*self._scanned(owner)], AT_ONCE):
-            left: Any = {self._table: [{"DeleteRequest": {"Key": key}} for key in some]}
-            with self._translate_errors():
-                while left := self._clients.dynamodb.batch_write_item(RequestItems=left).get("UnprocessedItems"):
-                    time.sleep(FIRST_PAUSE)
-            number += len(some)
-        return number
+        return self._write_together([{"DeleteRequest": {"Key": key}} for key in self._scanned(owner)])
 
     def list(
         self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
@@ -232,6 +230,15 @@ class DynamoRecords:
             if record is not None:
                 records.append(record)
         return RecordPage(tuple(records), None)
+
+    def _write_together(self, requests: Sequence[Any]) -> int:
+        """Put and delete items, and return their number."""
+        for some in batches(requests, AT_ONCE):
+            left: Any = {self._table: some}
+            with self._translate_errors():
+                while left := self._clients.dynamodb.batch_write_item(RequestItems=left).get("UnprocessedItems"):
+                    time.sleep(FIRST_PAUSE)
+        return len(requests)
 
     def _scanned(self, owner: Owner | None = None) -> "Iterator[dict[str, Attribute]]":
         """The keys of all items, or of the owner's. A partition is of one kind, so only a scan finds every kind."""

@@ -120,6 +120,14 @@ class SqliteRecords:
             )
         return existed
 
+    def put_keys(self, owner: Owner, kind: str, keys: Sequence[str], *, remove: Sequence[str] = ()) -> None:
+        put, gone = ([(owner.key, kind, checked_key(key).encode()) for key in some] for some in (keys, remove))
+        with self._database.write(durable=False) as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO record (owner, kind, key, value, version) VALUES (?,?,?,'{}','')", put
+            )
+            connection.executemany("DELETE FROM record WHERE owner = ? AND kind = ? AND key = ?", gone)
+
     def owner_keys(self) -> list[str]:
         with self._database.read() as connection:
             return [key for [key] in connection.execute("SELECT DISTINCT owner FROM record ORDER BY owner")]

@@ -20,6 +20,7 @@ from loci.documents.document import Document, FileStamp
 from loci.documents.filtering import marks_of
 from loci.documents.ingest.git_dates import GitDates
 from loci.documents.ingest.local_files import below_root, file_day
+from loci.documents.link_table import LinkTable
 from loci.markdown.nouns import NO_LINKS, WrittenLinks
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Embedding
@@ -102,6 +103,7 @@ class IndexWriter:
         self._embedder = embedder
         self.clock = clock
         self._git = GitDates()
+        self.links = LinkTable(catalog)
 
     def retry_on_conflict(self, write: Callable[[], T], busy: LociError) -> T:
         """Call `write` until it does not lose a race with another writer; raise `busy` if it always does."""
@@ -209,9 +211,11 @@ class IndexWriter:
         held = self._index.chunks(owner, COLLECTION, ids)
         if any(one.id not in held or replace(held[one.id], embedding=None) != one for one in draft.chunks):
             return None
+        stale = self.links.add(owner, new, draft.mentions, is_new=False)
         self._catalog.put_mentions(owner, new.id, draft.mentions)
         new = replace(new, model=before.model)
         self._catalog.put(owner, new, draft.version)
+        self.links.drop(owner, stale)
         return new
 
     def embed(self, owner: Owner, drafts: Sequence[DocumentDraft], portion: Portion = no_portion) -> EmbeddedDrafts:
@@ -285,6 +289,7 @@ class IndexWriter:
     def write(self, owner: Owner, draft: DocumentDraft) -> Document:
         """Write the document; `Conflict` if another writer has replaced the draft's version."""
         document = draft.document
+        stale = self.links.add(owner, document, draft.mentions, is_new=draft.version == ABSENT)
         # Another writer that claims the record from here on makes the last step fail, and writes the whole itself.
         version = self._catalog.put(owner, replace(document, model=None, sha256=""), draft.version)
         has_none = draft.version == ABSENT and draft.mentions == NO_LINKS  # as most new documents
@@ -296,6 +301,7 @@ class IndexWriter:
         marks = TagsAndDate(marks_of(document), dated and dated.day)
         self._index.put(owner, COLLECTION, document.id, draft.chunks, marks, is_new=is_new)
         self._catalog.put(owner, document, version)
+        self.links.drop(owner, stale)
         for key in self._portions.pop((owner, document.id), ()):
             self._catalog.records.remove(owner, KIND, key)
         return document
@@ -317,10 +323,12 @@ class IndexWriter:
 
     def remove(self, owner: Owner, id: str) -> None:
         """Remove the document from index and catalog."""
+        stale = self.links.of(owner, id)
         self._catalog.put_mentions(owner, id, NO_LINKS)
         with suppress(Damaged):  # the rebuild removes the passages of unknown documents
             self._index.remove(owner, COLLECTION, id)
         self._catalog.remove(owner, id)
+        self.links.drop(owner, stale)
 
 
 def former_paths(before: Document | None, path: str, sha256: str) -> tuple[tuple[str, ...], str | None]:
