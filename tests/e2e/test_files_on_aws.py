@@ -180,11 +180,20 @@ def _watch(clients: Any, made: Deployed) -> None:
             made.touched.add((model.name, f"{params['Bucket']}/{params.get('Key') or params.get('Prefix', '')}"))
 
     def partition_of(params: dict[str, Any], **_: object) -> None:
-        values = params.get("Key") or params.get("Item") or {"pk": params["ExpressionAttributeValues"][":pk"]}
-        made.partitions.add(values["pk"]["S"])
+        made.partitions.update(one["pk"]["S"] for one in _keys_in(params))
 
     clients.s3.meta.events.register("provide-client-params.s3", object_of)
     clients.dynamodb.meta.events.register("provide-client-params.dynamodb", partition_of)
+
+
+def _keys_in(params: dict[str, Any]) -> list[dict[str, Any]]:
+    """The keys and items of a request to DynamoDB, also of one for many."""
+    if tables := params.get("RequestItems"):
+        [asked] = tables.values()
+        if "Keys" in asked:
+            return asked["Keys"]
+        return [values for one in asked for part in one.values() for values in part.values()]
+    return [params.get("Key") or params.get("Item") or {"pk": params["ExpressionAttributeValues"][":pk"]}]
 
 
 def test_a_text_is_found_at_once_and_needs_no_other_process(deployed: Deployed) -> None:
