@@ -208,7 +208,7 @@ def modules(app: App) -> Sequence[Module]:
         Module(
             "views",
             surfaces=SURFACES,
-            resources=ModuleResources((VIEW,), (), Lazy(lambda: load("web.views:ChatViews")(app)), None),
+            resources=ModuleResources((VIEW,), (), Lazy(lambda: load("web.page:ChatViews")(app)), None),
         ),
         # The two tools that ChatGPT's connectors and deep research ask for.
         Module(

@@ -234,15 +234,14 @@ class FollowThread(BackgroundThread):
     """Watches the ingested folders until the server ends."""
 
     def __init__(self, app: App, say: Callable[[str], None]) -> None:
-        super().__init__("following")
+        super().__init__("following", threading.Event())  # it is never set: the first reading comes a little later
         self._app = app
         self._say = say
 
     def _work(self) -> None:
-        if not self._ended.wait(SECONDS_BEFORE_START):
-            from loci.cli.watch import FolderWatch
+        from loci.cli.watch import FolderWatch
 
-            FolderWatch(self._app, self._say, self._ended).run()
+        FolderWatch(self._app, self._say, self._ended).run()
 
 
 class RunnerThread(BackgroundThread):

@@ -29,7 +29,8 @@ def learned_skills(capabilities: "Capabilities", owner: Owner) -> Sequence[Skill
     """A skill for each capability that is offered in searches, the most used first."""
     proven = [one for one in capabilities.all(owner) if one.best.is_proven]
     proven.sort(key=lambda one: (-one.best.successes, one.id))
-    return [_learned(one, capabilities.codes(owner, one)[one.best.identity]) for one in proven]
+    codes = capabilities.offered(owner, proven)
+    return [_learned(one, codes[one.id]) for one in proven if one.id in codes]
 
 
 def _learned(one: "Capability", stored: "StoredCode") -> Skill:

@@ -51,13 +51,13 @@ from loci.mcp.approval import (
 from loci.mcp.caller import ProgressReport, caller_of, report_to
 from loci.mcp.errors import answer_request
 from loci.mcp.threads import UPSTREAM, while_wanted
-from loci.mcp.views import is_own_view
+from loci.mcp.views import VIEW, is_own_view
 
 P = TypeVar("P", bound=RequestParams)
 RequestContext = ServerRequestContext[Any, Any]
 Rest = Callable[[], Awaitable[Any]]
 """Answers the request without other servers."""
-ADDRESSES: Final = ("loci://tools/", "ui://loci/")
+ADDRESSES: Final = ("loci://tools/", VIEW)
 """The beginnings of the addresses of their resources and of their views."""
 READS: Final = scope_of("tools", writes=False)
 UNKNOWN_PROMPT: Final = "PROMPT_NOT_FOUND"

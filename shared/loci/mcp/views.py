@@ -10,7 +10,7 @@ VIEW_TYPE: Final = "text/html;profile=mcp-app"
 
 
 def named_view(view: View | None) -> dict[str, Any] | None:
-    """What the listing of a tool says of its view."""
+    """Name the view, as the listing of its tool does."""
     return {"ui": {"resourceUri": f"{VIEW}{view}"}} if view else None
 
 

@@ -59,10 +59,7 @@ def language_of(text: str) -> str | None:
 
 
 def tongue_of(text: str) -> str | None:
-    """What tells the text from one in another language: its letters, or its language if they are Latin.
-
-    None: it is not sure.
-    """
+    """The script of the text, or its language if the letters are Latin; None: it is not sure."""
     scripts = Counter(letter_name(one).split(" ", 1)[0] for one in text[:SAMPLE] if one.isalpha())
     [(script, _)] = scripts.most_common(1) or [("LATIN", 0)]
     return _surest_of(text) if script == "LATIN" else script

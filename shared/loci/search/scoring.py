@@ -144,6 +144,7 @@ def judge(
     the question, so their words say nothing, and names are written otherwise.
     """
     scale = _usable(embedding)
+    is_across = is_across and scale is not None  # else there are only the words
     covered = coverage(question.words, had)
     for one in found:
         one.covered = covered[one.chunk.id]

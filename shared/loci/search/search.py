@@ -270,7 +270,7 @@ class Search:
         if lacks := self._lacks(owner):
             log.failed("index", lacks)
         had = words_had(question, found)
-        is_across = vector is not None and _is_across(question, vector.model, found)
+        is_across = vector is not None and embedding is not None and _is_across(question, vector.model, found)
         if embedding is None:
             log.skipped("late", "the question has no vector")
         elif is_across:

@@ -12,9 +12,16 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit
 
+from mcp_types import Resource, TextResourceContents
+
+from loci.core.errors import NotFound
+from loci.core.identity import Owner
 from loci.core.json import JsonObject, encodable
+from loci.core.version import version
+from loci.mcp.views import VIEW, VIEW_TYPE, VIEWS
 
 if TYPE_CHECKING:
+    from loci.app import App
     from loci.web.browser_auth import Visit
 
 FIELD: Final = "form"
@@ -37,6 +44,11 @@ SHARED: Final = ("dom", "ask", "formats", "shell")
 """The programs that every page of the shell begins with."""
 STYLES: Final = ("base.css", "bar.css", "content.css", "detail.css")
 OWN: Final = "'self'"
+VIEW_SHARED: Final = ("dom", "formats", "views/host")
+"""The programs of all views; their own comes behind them, and then the one that begins."""
+VIEW_MORE: Final = {"graph": ("drawn",), "results": ("written",)}
+"""Further programs of a view."""
+VIEW_STYLES: Final = ("base.css", "views/view.css")
 UNSENT = re.compile(r"^ *(?://.*\n)?", re.MULTILINE)
 PLACE = re.compile(r"\{\{(\w+)\}\}")
 # JSON allows these escapes. Unescaped, the characters could end the element, or be an entity or a line end.
@@ -116,8 +128,8 @@ def filled(
 
     `body`: the template of the page's own part. `leads`: sources to which a form's answer may send the browser on.
     """
-    css = "".join(map(static, styles))
-    script = program(programs) if programs else ""
+    css = "".join(map(_static, styles))
+    script = _program(programs) if programs else ""
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -133,9 +145,9 @@ def filled(
         ]
     )
     places = {"policy": policy, "title": html.escape(encodable(title)), "style": css, "script": script, **parts}
-    whole = static(template)
+    whole = _static(template)
     if body is not None:
-        whole = whole.replace("{{body}}", static(body))
+        whole = whole.replace("{{body}}", _static(body))
     # In one go: what is put in is never looked through for places.
     return HtmlPage(PLACE.sub(lambda found: places[found[1]], whole), policy, status)
 
@@ -173,14 +185,14 @@ def _waits(number: int) -> str:
     return f' <span id="waits"{hidden}><span>{number}</span><span class="unseen"> waiting for you</span></span>'
 
 
-def program(names: Sequence[str], before: str = "") -> str:
+def _program(names: Sequence[str], before: str = "") -> str:
     """The programs as one, without indents and comments on lines of their own: these are for who reads the files."""
-    whole = "".join(UNSENT.sub("", static(f"{name}.js")) for name in names)
+    whole = "".join(UNSENT.sub("", _static(f"{name}.js")) for name in names)
     return f"(async () => {{\n'use strict';\n{before}{whole}}})();\n"
 
 
 @cache
-def static(name: str) -> str:
+def _static(name: str) -> str:
     return (files("loci.web") / "static" / name).read_text("utf-8")
 
 
@@ -220,3 +232,34 @@ def told_page(told: str, leads: Sequence[str] = ()) -> HtmlPage:
 def _leads_to(issuer: str, to: str) -> str:
     where = html.escape(urlsplit(issuer).netloc)
     return f'<p><a class="button" href="{ISSUER}?to={html.escape(to)}">Sign in at {where}</a></p>'
+
+
+class ChatViews:
+    """Pages that a chat shows beside the answer of a tool (MCP Apps), and that lead to the other pages.
+
+    A view stands on the same connection as the model, so no view decides anything: a person answers on Loci's page.
+    """
+
+    def __init__(self, app: "App") -> None:
+        self._pages = f"{app.settings.base_url}/ui/"
+
+    def newest(self, owner: Owner) -> list[Resource]:  # noqa: ARG002 (the port)
+        """No resources: the tools name their views, and nobody chooses one from a list."""
+        return []
+
+    def content(self, owner: Owner, uri: str) -> TextResourceContents:  # noqa: ARG002 (the same for all)
+        """The page of a view."""
+        name = uri.removeprefix(VIEW)
+        if name not in VIEWS:
+            raise NotFound(f"Loci has no view {name[:80]!r}", f"The views are {', '.join(sorted(VIEWS))}")
+        facts = embedded({"pages": self._pages, "version": version()})
+        programs = _program(
+            [*VIEW_SHARED, *VIEW_MORE.get(name, ()), f"views/{name}", "views/begin"], before=f"const facts = {facts};\n"
+        )
+        html = (
+            f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Loci</title>'
+            f"<style>{''.join(map(_static, VIEW_STYLES))}</style></head>"
+            f'<body><main id="view"></main><p id="said" class="unseen" aria-live="polite"></p>'
+            f"<script>{programs}</script></body></html>"
+        )
+        return TextResourceContents(uri=uri, mime_type=VIEW_TYPE, text=html, _meta={"ui": {"prefersBorder": True}})

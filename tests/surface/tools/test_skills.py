@@ -9,6 +9,8 @@ import pytest
 import yaml
 
 from loci.app import App
+from loci.core.identity import LOCAL
+from loci.gateway.capabilities.capability_store import CODE
 from loci.mcp.http.application import asgi
 from loci.mcp.tool import OWN_TOOLS
 from tests.attack.doors import uvicorn_door
@@ -82,4 +84,7 @@ async def test_code_that_proved_itself_is_a_skill_whatever_its_intent_says(bench
     text = checked(bench.app, skill)
     assert skill["frontmatter"]["name"].startswith("say-hi-name-evil-script-")
     assert "5 of 5 runs" in skill["frontmatter"]["description"]
+    [known] = bench.app.tools.capabilities.all(LOCAL)
+    bench.app.records.remove(LOCAL, CODE, known.best.identity)
+    assert len(listed(bench.app)) == 3  # a lost record hides no other skill
     assert f"````typescript\n{code}\n````" in text

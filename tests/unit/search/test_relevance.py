@@ -17,11 +17,13 @@ from loci.search.scoring import (
     coverage,
     fuse,
     is_about_something_else,
+    judge,
     relevance,
     sense_of_words,
     unknown_names,
     word_weights,
 )
+from loci.search.words import Question
 from tests.support.each import each
 
 SCALE = Scale(unrelated=0.1, answering=0.4, unrelated_cosine=0.05, answering_cosine=0.55)
@@ -35,6 +37,12 @@ def test_an_answer_scores_high_and_what_is_unrelated_low() -> None:
 
 def test_in_another_language_meaning_alone_decides() -> None:
     assert relevance(0.9, None) > 0.9 > 0.5 > relevance(0.3, None)
+
+
+@each("asked", [None, QueryEmbedding("m", b"", b"", (), BLIND)])
+def test_without_a_scale_the_words_decide_across_languages_too(asked: QueryEmbedding | None) -> None:
+    found, question = [passage("numbered", 1.0, 0.5)], Question.plain("2023 锁")
+    assert judge(question, {"numbered#0": ["2023"]}, found, [], asked, is_across=True)
 
 
 def test_the_same_closeness_says_less_of_a_model_that_finds_everything_close() -> None:

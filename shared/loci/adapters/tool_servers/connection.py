@@ -42,6 +42,7 @@ from loci.adapters.tool_servers.http_client import http_transport
 from loci.adapters.tool_servers.listing import repaired
 from loci.gateway.ports import ToolServerError
 from loci.gateway.tool_server import LambdaFunction, Program, ToolServer
+from loci.mcp.views import VIEW_TYPE
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -54,7 +55,7 @@ T = TypeVar("T")
 OPEN_SECONDS = 60.0
 """The time to connect: npx may have to download the server first."""
 SUBSCRIBED_SECONDS = 2.0
-VIEWS_SHOWN = "io.modelcontextprotocol/ui", {"mimeTypes": ["text/html;profile=mcp-app"]}
+VIEWS_SHOWN = "io.modelcontextprotocol/ui", {"mimeTypes": [VIEW_TYPE]}
 """The extension by which a client says that it shows views. Some servers have none for others."""
 CHANGES = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
 

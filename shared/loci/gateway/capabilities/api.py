@@ -1,6 +1,6 @@
 """Code that worked, as the product offers it: learned from runs, found, listed and forgotten."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -86,6 +86,10 @@ class Capabilities:
     def best_match(self, owner: Owner, intent: str) -> CapabilityMatch | None:
         """The proven capability that fits the intent best; None if no capability fits well."""
         return self._matching.best_match(owner, intent)
+
+    def offered(self, owner: Owner, known: Sequence[Capability]) -> dict[str, StoredCode]:
+        """The code that is offered, by the id of its capability; none of one whose record is damaged."""
+        return self._matching.codes(owner, known)
 
     def codes(self, owner: Owner, capability: Capability) -> dict[str, StoredCode]:
         """The codes of all its versions, by their identities."""

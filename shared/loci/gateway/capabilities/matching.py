@@ -88,7 +88,7 @@ class CapabilitySearch:
         first = shown[:MOST_FOUND]
         related = self._related(owner, known, [one.capability for one in first]) if suggestions else []
         scores = {one.capability.id: one.match for one in shown}
-        codes = self._codes(owner, [*(one.capability for one in first), *(one for one, _ in related)])
+        codes = self.codes(owner, [*(one.capability for one in first), *(one for one, _ in related)])
         found = [
             FoundCapability(one.capability, one.capability.best, codes[one.capability.id], one.match)
             for one in first
@@ -133,7 +133,7 @@ class CapabilitySearch:
             raise no_capability(id)
         return FoundCapability(found, version, stored, SAME_INTENT)
 
-    def _codes(self, owner: Owner, known: Sequence[Capability]) -> dict[str, StoredCode]:
+    def codes(self, owner: Owner, known: Sequence[Capability]) -> dict[str, StoredCode]:
         """The code that is offered, by the id of its capability. A damaged record hides its own capability only."""
         codes = self._store.codes(owner, [one.best.identity for one in known])
         return {one.id: codes[one.best.identity] for one in known if one.best.identity in codes}

@@ -40,12 +40,6 @@ function makeResults() {
 
   // The whole of what was found in it, and why it is here: each behind a button.
   function actsOf(item, one, place) {
-    const whole = button('Show more', () => {
-      const isOpen = item.classList.toggle('whole');
-      whole.textContent = isOpen ? 'Show less' : 'Show more';
-      whole.setAttribute('aria-expanded', String(isOpen));
-    }, { className: 'plain' });
-    whole.setAttribute('aria-expanded', 'false');
     const why = button('Why here?', () => {
       const isOpen = !item.querySelector('.reasons');
       if (isOpen) item.append(reasonsOf(one, place));
@@ -53,7 +47,7 @@ function makeResults() {
       why.setAttribute('aria-expanded', String(isOpen));
     }, { className: 'plain' });
     why.setAttribute('aria-expanded', 'false');
-    return filled('div', [whole, why], { className: 'acts' });
+    return filled('div', [unfold(item), why], { className: 'acts' });
   }
 
   function reasonsOf(one, place) {

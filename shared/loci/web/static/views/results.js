@@ -5,14 +5,7 @@ function passage(where, text, isMarkdown) {
   const words = filled('p', isMarkdown ? partsOf(text) : [text], { className: 'words', dir: 'auto' });
   const box = filled('div', [where && element('span', where, { className: 'where', dir: 'auto' }), words], { className: 'passage' });
   requestAnimationFrame(() => {
-    if (words.scrollHeight <= words.clientHeight + 2) return;
-    const whole = button('Show more', () => {
-      const isOpen = box.classList.toggle('whole');
-      whole.textContent = isOpen ? 'Show less' : 'Show more';
-      whole.setAttribute('aria-expanded', String(isOpen));
-    }, { className: 'plain' });
-    whole.setAttribute('aria-expanded', 'false');
-    box.append(whole);
+    if (words.scrollHeight > words.clientHeight + 2) box.append(unfold(box));
   });
   return box;
 }
