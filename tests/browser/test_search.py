@@ -22,7 +22,8 @@ walrus <img src=x onerror=document.title='owned'> <svg onload=document.title='ow
 NOTES = {
     "harbour.md": "# The harbour\n\nThe ferry to Kos leaves at dawn. See [[Timetable#In winter]] and [[Nowhere]].\n",
     "meals.md": "# Meals\n\n"
-    "The galley serves **lentil soup**, or f(**a, **b) and **<img src=x>** at `12:00`, see [`menu`](meals.md).\n",
+    "The galley serves **lentil soup**, or f(**a, **b) and **<img src=x>** at `12:00`, see [`menu`](meals.md)"
+    " and [[meals|dinner]] **at\nsix**.\n",
     "timetable.md": "# Timetable\n\nThe ferry leaves daily, from [the harbour](harbour.md).\n\n"
     "## In *winter*\n\n[Up](#timetable)\n",
     "hostile.md": HOSTILE,
@@ -155,12 +156,12 @@ def test_a_passage_of_one_line_is_one_line(page: Browser) -> None:
 def test_bold_words_code_and_links_of_a_passage_are_shown_as_such_and_still_text(page: Browser) -> None:
     asked(page, "galley lentil")
     assert text_of(page, "#results .words.whole").endswith(
-        "The galley serves lentil soup, or f(**a, **b) and <img src=x> at 12:00, see menu."
+        "The galley serves lentil soup, or f(**a, **b) and <img src=x> at 12:00, see menu and dinner at\nsix."
     )
     bold = page.run(
         "return [...document.querySelectorAll('#results .words:not(.whole) strong')].map((one) => one.textContent)"
     )
-    assert bold == ["lentil soup", "<img src=x>"]
+    assert bold == ["lentil soup", "<img src=x>", "at six"]
     assert text_of(page, "#results .words strong mark") == "lentil"
     assert text_of(page, "#results .words code") == "12:00"
 

@@ -48,7 +48,7 @@ VIEW_SHARED: Final = ("dom", "formats", "views/host")
 """The programs of all views; their own comes behind them, and then the one that begins."""
 VIEW_MORE: Final = {"graph": ("drawn",), "results": ("written",)}
 """Further programs of a view."""
-VIEW_STYLES: Final = ("base.css", "views/view.css")
+VIEW_STYLES: Final = ("base.css", "content.css", "views/view.css")
 UNSENT = re.compile(r"^ *(?://.*\n)?", re.MULTILINE)
 PLACE = re.compile(r"\{\{(\w+)\}\}")
 # JSON allows these escapes. Unescaped, the characters could end the element, or be an entity or a line end.

@@ -1,6 +1,6 @@
-// What a line of markdown has as code, in bold, or as a link; in code such as `f(**a, **b)` nothing is bold.
-const WRITTEN = /`([^`\n]+)`|\*\*(?=\S)([^*\n]*[^*\s])\*\*(?![\w*`])|\[`?([^\][\n]+?)`?\]\([^()\s]*\)/;
-const TAGS = ['span', 'code', 'strong', 'span'];
+// What markdown has as code, in bold, as a link, or as a link of a wiki; in code such as `f(**a, **b)` nothing is bold.
+const WRITTEN = /`([^`\n]+)`|\*\*(?=\S)((?:[^*\n]|\n(?!\s*\n))*[^*\s])\*\*(?![\w*`])|\[`?([^\][\n]+?)`?\]\([^()\s]*\)|\[\[(?:[^\][\n|]*\|)?([^\][\n|]+)\]\]/;
+const TAGS = ['span', 'code', 'strong', 'span', 'span'];
 // The button that shows the whole of what is cut in a box, and cuts it again.
 function unfold(box) {
   const made = button('Show more', () => {
