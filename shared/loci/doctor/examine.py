@@ -15,7 +15,7 @@ from loci.core.errors import LociError, Unavailable
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.settings import Settings, sourced_settings
 from loci.doctor.machine_checks import check_folder, check_models, check_secret, check_settings, check_space, has_models
-from loci.doctor.record_checks import check_contents, check_records
+from loci.doctor.record_checks import check_contents, check_injections, check_records
 from loci.documents.checks import check_documents, check_index, check_links, check_owners, check_vectors
 from loci.documents.ingest.index_writer import COLLECTION, Progress
 from loci.events.notices import NAME as NOTIFY
@@ -104,6 +104,7 @@ def _app(app: App, secrets: Callable[[], int], *, fix: bool) -> Iterator[Finding
         return
     yield from check_owners(app, fix=fix)
     yield from check_files(app, fix=fix)
+    yield from run_check("injections", lambda: check_injections(app))
     yield from check_tool_servers(app)
 
 
@@ -137,6 +138,7 @@ def check_own(app: App, owner: Owner) -> Iterator[Finding]:
     yield from run_check("links", lambda: check_links(app, owner))
     yield from _without_advice(run_check("vectors", lambda: check_vectors(app, owner, fix=False)))
     yield from run_check("files", lambda: _check_files(app, owner))
+    yield from run_check("injections", lambda: check_injections(app, [owner]))
     yield from _without_advice(run_check("keys", lambda: app.api_keys.soon_expired(owner)))
     for one in run_checks(TOOL_SERVERS, lambda: check_owner(app.tools, owner)):
         yield replace(one, advice=None if one.state == "ok" else "Ask it again on the page of tools")

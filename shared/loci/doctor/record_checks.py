@@ -1,17 +1,18 @@
-"""The checks of stored data: records that Loci cannot read and skips, and contents that have changed."""
+"""The checks of stored data: records that Loci cannot read and skips, contents that have changed, and injections."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from loci.app import App
 from loci.auth import api_keys, grants, oauth_clients
 from loci.code import python, runs
-from loci.core.diagnosis import Finding, counted
+from loci.core.diagnosis import Finding, FirstNames, counted
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL, SYSTEM, Owner, UnnamedOwner
 from loci.core.ids import content_id
+from loci.core.injections import injections
 from loci.core.stores import CONTENT_DAMAGED, Record, every, read_or_none
 from loci.documents import catalog, history, recently_read, vacant_paths, whole_texts
 from loci.documents.document import Document
@@ -208,6 +209,22 @@ def check_contents(app: App, progress: Progress) -> Finding:
     more = f" and {len(damaged) - MOST_NAMED:,} more" if len(damaged) > MOST_NAMED else ""
     what = f"{len(damaged):,} of {counted(len(every), 'content')} damaged: {', '.join(damaged[:MOST_NAMED])}{more}"
     return Finding("all contents", "fault", what, advice)
+
+
+def check_injections(app: App, owners: Sequence[Owner] | None = None) -> Finding | None:
+    """Find passages that address a model, or have hidden characters, among what searches show."""
+    found = FirstNames()
+    for owner in _named_owners(app) if owners is None else owners:
+        of = "" if owner == LOCAL or owners else f" of {owner.tenant}/{owner.subject}"
+        for collection in (COLLECTION, FILES):
+            for passage in app.documents.parts.index.passages(owner, collection):
+                for one in injections(passage.text):
+                    line = "" if collection == FILES else f":{passage.first_line + one.line - 1}"
+                    found.add(f"{passage.path}{line}{of} ({one})")
+    if not found.count:
+        return None
+    what = f"{counted(found.count, 'text')} may try to instruct the models that read them: {found}"
+    return Finding("injections", "warning", what, "Read them. Loci never obeys a text, but your agent may")
 
 
 def _named_owners(app: App) -> list[Owner]:

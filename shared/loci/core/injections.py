@@ -1,0 +1,144 @@
+"""Prompt injections: parts of a text that address a model which reads it, or that are hidden from a person.
+
+Nothing in Loci obeys them. They are marked, so that a person can look, and a model knows what it reads.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Literal
+
+InjectionKind = Literal["instruction", "hidden"]
+LONGEST: Final = 80
+"""Characters of an injection that are repeated."""
+MOST: Final = 20
+"""Injections of one text. More say no more."""
+LOOKED_AT: Final = 200
+_MODELS: Final = (
+    *("llm", "language model", "assistant", "agent", "ai", "ai agent", "ai assistant", "coding agent", "chatbot"),
+    *("coding assistant", "chatgpt", "gpt", "claude", "gemini", "copilot", "cursor"),
+)
+_MODEL: Final = rf"(?:{'|'.join(sorted(_MODELS, reverse=True))})s?"
+_FEW: Final = r"(?:\W+\w+){0,4}?\W+"
+_BEFORE: Final = r"(?:previous|prior|earlier|preceding|above|foregoing|former|existing|original|your|system)"
+_ORDERS: Final = r"(?:instructions?|prompts?|directives?|directions|guidelines|programming|messages|orders|context)"
+_DATA: Final = (
+    r"(?<!\w)(?:api[ -]?keys?|passwords?|secrets?|credentials?|tokens?|private keys?|ssh keys?|\.env|conversation"
+    r"|chat history|system prompt|environment variables)\b"
+)
+_TELL: Final = r"(?:tell|mention|inform|reveal|notify|alert|ask|warn|show)(?:ing)?"
+# How an injection begins, and how it goes on, in small letters.
+_RULES: Final = (
+    (("ignor", "disregard", "forget", "overrid", "bypass", "discard"), (
+        rf"\w*{_FEW}{_BEFORE}\W+(?:\w+\W+){{0,2}}?{_ORDERS}\b",
+        rf"\w*{_FEW}{_ORDERS}\W+(?:\w+\W+){{0,3}}?(?:above|before|so far|given to you)\b",
+        r"\w*\W+(?:everything|all|anything)\W+(?:\w+\W+){0,2}?(?:above|before|earlier)\b",
+    )),
+    (("ignor",), (
+        rf"ier\w*{_FEW}(?:vorherige|bisherige|obige|vorige|fr[uü]here)\w*\W+(?:anweisung|instruktion|befehl)",
+        rf"e[zr]?{_FEW}(?:instructions?|consignes?)\W+(?:pr[eé]c[eé]dent|ant[eé]rieur)",
+        rf"\w+{_FEW}(?:instrucciones|istruzioni|instru[cç][oõ]es)\W+(?:anterior|previa|precedent)",
+    )),
+    (("игнориру", "забудь"), (rf"\w*{_FEW}(?:предыдущи|прежни)\w*\W+(?:инструкци|указани)",)),
+    (("忽略", "无视", "忽视", "不要理会"), (r"[^。\n]{0,10}(?:指令|指示|提示)",)),
+    (("note", "message", "memo", "instruction", "attention", "reminder", "important", "notice"), (
+        rf"s?\W+(?:to|for)\W+(?:all |any |the |every |other )*{_MODEL}\s*[-:,\u2013\u2014]",
+    )),
+    (("if you are", "if you're", "if you\u2019re"), (rf"\W+(?:an? |the )?{_MODEL}\b",)),
+    (("as a", "as an", "dear", "attention", "hey", "hello"), (
+        rf"\W+{_MODEL}\b[^.\n]{{0,40}}\b(?:you (?:must|should|will|have to)|please)\b",
+    )),
+    (_MODELS, (r"s?\W+(?:that (?:is|are) )?(?:reading|processing|summari[sz]ing|parsing|viewing) this\b",)),
+    (("you are now",), (
+        r"\b[^.\n]{0,30}\b(?:dan|jailbroken|unrestricted|uncensored|developer mode|debug mode|free of)\b",
+    )),
+    (("enter ", "enable ", "activate ", "switch to "), (r"(?:god|dan|jailbreak) mode\b",)),
+    (("new ", "updated ", "revised "), (rf"(?:system )?{_ORDERS}\W*:",)),
+    (("<|",), (r"(?:im_start|im_end|system|assistant|user|endoftext|start_header_id|eot_id)\|>",)),
+    (("[inst]", "[/inst]", "<<sys>>", "<</sys>>", "<system>", "<important>", "<system"), (
+        "(?<!<system)", r"[-_](?:prompt|reminder|message)>",
+    )),
+    (("do not", "don't", "don\u2019t", "never", "without"), (
+        rf"\W+(?:\w+\W+)?{_TELL}\b[^.\n]{{0,25}}?\bthe (?:user|human|operator|person)\b",
+    )),
+    (("reveal", "print", "repeat", "output", "leak", "disclose", "show"), (
+        r"\W+(?:me )?(?:your|the)\W+(?:full |entire )?(?:system (?:prompt|message|instr)|hidden instr|initial instr)",
+    )),
+    (("send", "post", "upload", "forward", "email", "e-mail", "transmit", "exfiltrate", "copy", "append", "include"), (
+        rf"\b[^.\n]{{0,60}}{_DATA}[^.\n]{{0,50}}?\b(?:to|at|in)\b[^.\n]{{0,30}}?(?:https?://|\b[\w.+-]+@[\w-]+\.\w)",
+    )),
+)  # fmt: skip
+_BEGINNINGS: Final = tuple((one, re.compile("|".join(further))) for beginnings, further in _RULES for one in beginnings)
+_ASKS: Final = re.compile(rf"\b{_MODEL}\b.{{0,80}}\b(?:must|should|always|never|do not|don't)\b", re.DOTALL)
+_COMMENTS: Final = (("<!--", "-->"), ("[//]: # (", ")\n"))
+_LONGEST_COMMENT: Final = 2_000
+# Characters of tags look like nothing, but for those of a flag of a region; `\u202e` shows text in another order.
+_HIDDEN: Final = re.compile(
+    "(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0000-\U000e007f]{2,}|\U0001f3f4[\U000e0000-\U000e007f]{8,}"
+    "|[\u202d\u202e]|[\u200b-\u200d\u2060-\u2064\u180e\ufeff]{4,}|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}"
+)
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
+)
+_MIXED: Final = re.compile("[a-z][\u0370-\u052f]|[\u0370-\u052f][a-z]")
+_LOOKALIKES: Final = str.maketrans("аеіорсухһԁɡѕјӏᴀο", "aeiopcyxhdgsjlao")
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """A part of a text that addresses a model, or that is hidden from a person."""
+
+    kind: InjectionKind
+    line: int
+    words: str
+    """The part in small letters, with unseen characters as their numbers."""
+
+    def __str__(self) -> str:
+        return f"{'hidden characters' if self.kind == 'hidden' else 'it addresses a model'}: {self.words}"
+
+
+def injections(text: str) -> list[Injection]:
+    """Find the prompt injections of a text, by lines. Those in other words than these rules know are not found."""
+    found = [*islice(_hidden(text), LOOKED_AT), *islice(_instructions(text), LOOKED_AT)]
+    of_line = {(one.line, one.kind): one for one in reversed(found)}
+    return sorted(of_line.values(), key=lambda one: one.line)[:MOST]
+
+
+def _hidden(text: str) -> Iterator[Injection]:
+    if not text.isascii() and _UNSEEN.search(text):
+        for one in _HIDDEN.finditer(text):
+            yield _injection("hidden", text, one.start(), one.end())
+
+
+def _instructions(text: str) -> Iterator[Injection]:
+    plain = f"{text.lower() if text.isascii() else _plain(text)}\n"
+    for beginning, further in _BEGINNINGS:
+        for at in _places(plain, beginning):
+            if (at == 0 or not plain[at - 1].isalnum()) and (end := further.match(plain, at + len(beginning))):
+                yield _injection("instruction", plain, at, end.end())
+    for opening, closing in _COMMENTS:
+        for at in _places(plain, opening):
+            end = plain.find(closing, at, at + _LONGEST_COMMENT)
+            if end > 0 and (asked := _ASKS.search(plain, at, end)):
+                yield _injection("instruction", plain, asked.start(), asked.end())
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + len(part))
+
+
+def _plain(text: str) -> str:
+    """Small letters in place of wide, styled and foreign ones that look like them. Line ends stay where they are."""
+    normal = "\n".join(unicodedata.normalize("NFKC", line) for line in text.split("\n")).lower()
+    seen = _UNSEEN.sub("", normal)
+    return seen.translate(_LOOKALIKES) if _MIXED.search(seen) else seen
+
+
+def _injection(kind: InjectionKind, text: str, start: int, end: int) -> Injection:
+    letters = (one if one.isspace() or not _UNSEEN.match(one) else f"U+{ord(one):04X} " for one in text[start:end])
+    return Injection(kind, text.count("\n", 0, start) + 1, " ".join("".join(letters).split())[:LONGEST])
