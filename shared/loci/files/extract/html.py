@@ -19,6 +19,14 @@ BLOCKS = frozenset(BLOCK_NAMES.split())
 CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 LARGEST = 64 << 20
 DEEPEST = 200
+UNSEEN = re.compile(
+    r"(?:^|;)(?:display:none|visibility:hidden|opacity:0?\.?0*(?:;|$|!)|font-size:0*\.?0*1?(?:px|pt|em|rem|%)?(?:;|$|!)"
+    r"|text-indent:-\d{3,}|(?:left|top):-\d{4,})"
+)
+"""Styles of elements that nobody sees, without spaces."""
+COLOUR = re.compile(r"(?:^|;)color:([^;!]+)")
+GROUND = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:([^;!]+)")
+WHITE = frozenset({"white", "#fff", "#ffffff", "rgb(255,255,255)", "#fefefe", "transparent", "rgba(0,0,0,0)"})
 LOOKED_AT = 4096
 MOST_COLUMNS = 1_000
 
@@ -129,8 +137,23 @@ class HtmlSections:
 
 
 def _is_hidden(element: Any) -> bool:
-    """True if the element itself says that it is not shown."""
-    return element.get("hidden") is not None or "display:none" in "".join((element.get("style") or "").split()).lower()
+    """True if the element itself says that it is not shown, or not seen: white letters have another ground."""
+    if element.get("hidden") is not None:
+        return True
+    style = "".join((element.get("style") or "").split()).lower()
+    if not style:
+        return False
+    if UNSEEN.search(style):
+        return True
+    colour, ground = COLOUR.search(style), GROUND.search(style)
+    if colour and ground:
+        return colour[1] == ground[1]
+    return bool(colour) and colour[1] in WHITE and not any(map(_may_have_ground, [element, *element.iterancestors()]))
+
+
+def _may_have_ground(element: Any) -> bool:
+    """True if the ground of the element may have a colour, which a style sheet can say too."""
+    return bool(element.get("class") or element.get("bgcolor") or GROUND.search(element.get("style") or ""))
 
 
 def visible_text(element: Any) -> str:

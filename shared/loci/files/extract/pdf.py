@@ -40,6 +40,8 @@ class Flow:
     figures: int = 0
     silent: list[int] = field(default_factory=list[int])
     """Pages without text."""
+    unseen: list[int] = field(default_factory=list[int])
+    """Pages with text that nobody sees."""
     scanned: list[int] = field(default_factory=list[int])
     """Pages whose text was recognised in a picture."""
     ocr: Ocr = field(default_factory=Ocr)
@@ -102,6 +104,7 @@ def _read_page(document: Any, number: int, flow: Flow) -> None:
         made = _recognised(page, found, number, flow)
     page.close()
     flow.figures += found.figures
+    flow.unseen += [number] if found.has_unseen else []
     flow.silent += [] if made or number in flow.waiting else [number]
     flow.sections += made
 
@@ -129,6 +132,8 @@ def _remarks(flow: Flow) -> list[str]:
         remarks.append(f"{_pages(flow.scanned)} {RECOGNISED}")
     if flow.waiting:
         remarks.append(f"{_pages(flow.waiting)} not read: pictures take too long. {SEARCHABLE}")
+    if flow.unseen:
+        remarks.append(f"{_pages(flow.unseen)} with text that nobody sees, which was left out")
     if _is_private(flow.sections):
         remarks.append("Much of the text has no meaning: the fonts in the PDF do not say which letters they draw")
     return remarks

@@ -16,6 +16,12 @@ THIN = 3.0
 HYPHENS = frozenset({0x02, 0xFFFE})
 """PDFium reports this for a hyphen at the end of a line."""
 SPACES = frozenset({0, 9, 32, 160})
+PALE, TRANSPARENT = 235, 25
+"""Of 255: the least of red, green and blue of a nearly white line, and the opacity of one that is hardly there."""
+SMALLEST = 1.5
+"""Points: nobody reads lines that are less high."""
+CONTRAST = 10
+"""Of 255: what is less dark than its ground is not seen."""
 WIDE_GAP = 1.2
 """The line heights of a gap that separates cells or columns, not words."""
 
@@ -30,6 +36,8 @@ class PdfPage:
     across: list[Box] = field(default_factory=list[Box])
     """Horizontal rules."""
     down: list[Box] = field(default_factory=list[Box])
+    has_unseen: bool = False
+    """True if there is text that nobody sees, such as white letters on white. It is in no line."""
     figures: int = 0
     fields: list[str] = field(default_factory=list[str])
     """Values of form fields, and comments."""
@@ -47,10 +55,12 @@ class PageReader:
         self._page = page
         self.found = PdfPage(*page.get_size())
         self._turn = self._as_shown()
+        self._pale: list[Line] = []
 
     def read(self) -> PdfPage:
         """Read all of it."""
         self._read_text()
+        self._leave_out_unseen()
         self._read_drawings()
         self._read_fields()
         return self.found
@@ -84,11 +94,11 @@ class PageReader:
         area = raw.FS_RECTF()
         run: list[tuple[int, Box]] = []
         upright = True
-        space = False
+        space = pale = False
         for at in range(raw.FPDFText_CountChars(handle)):
             code = unicode(handle, at)
             if code in (10, 13):
-                self._end_line(run, upright)
+                self._end_line(run, upright, pale)
                 run, space = [], False
                 continue
             if code in SPACES:
@@ -103,15 +113,30 @@ class PageReader:
                     breaks = False
                     upright = False
                 if breaks:
-                    self._end_line(run, upright)
+                    self._end_line(run, upright, pale)
                     run, space = [], False
             if not run:
-                upright = True
+                upright, pale = True, self._is_pale(handle, at)
             if space and run:
                 run.append((32, run[-1][1]))
             space = False
             run.append((code, box))
-        self._end_line(run, upright)
+        self._end_line(run, upright, pale)
+
+    def _is_pale(self, handle: Any, at: int) -> bool:
+        """True if the glyph is nearly white, or nearly transparent."""
+        red, green, blue, opacity = (ctypes.c_uint() for _ in range(4))
+        if not self._raw.FPDFText_GetFillColor(handle, at, red, green, blue, opacity):
+            return False
+        return min(red.value, green.value, blue.value) >= PALE or opacity.value <= TRANSPARENT
+
+    def _leave_out_unseen(self) -> None:
+        """Keep only lines that are large enough to be read, and of pale ones those that stand out from their ground."""
+        shown = self._page.render(scale=1, grayscale=True) if self._pale else None
+        unseen = {id(one) for one in self._pale if not _stands_out(one, shown)}
+        kept = [one for one in self.found.lines if one.size >= SMALLEST and id(one) not in unseen]
+        self.found.has_unseen = len(kept) < len(self.found.lines)
+        self.found.lines = kept
 
     def _is_turned(self, handle: Any, at: int) -> bool:
         """True if the glyph is drawn upwards or downwards, as a reader sees it."""
@@ -120,9 +145,11 @@ class PageReader:
         x, y = math.cos(angle), math.sin(angle)
         return abs(b * x + d * y) > abs(a * x + c * y)
 
-    def _end_line(self, run: list[tuple[int, Box]], upright: bool) -> None:
+    def _end_line(self, run: list[tuple[int, Box]], upright: bool, pale: bool) -> None:
         if run:
-            self.found.lines.append(line_of(run, HYPHENS, upright=upright))
+            line = line_of(run, HYPHENS, upright=upright)
+            self.found.lines.append(line)
+            self._pale += [line] if pale else []
 
     def _read_drawings(self) -> None:
         raw = self._raw
@@ -226,3 +253,14 @@ def _leaves(last: Box, box: Box) -> bool:
     middle = (box[0] + box[2]) / 2
     gap = max(box[1] - last[3], last[1] - box[3])
     return not last[0] - wide / 4 <= middle <= last[2] + wide / 4 or gap > WIDE_GAP * wide
+
+
+def _stands_out(line: Line, shown: Any) -> bool:
+    """True if the pixels of the line differ from each other."""
+    left, top, right, bottom = (max(0, round(one)) for one in line.box)
+    pixels, width = memoryview(shown.buffer).cast("B"), shown.stride
+    rows = (
+        pixels[y * width + left : y * width + min(right, shown.width)] for y in range(top, min(bottom, shown.height))
+    )
+    values = [one for row in rows for one in row]
+    return not values or max(values) - min(values) > CONTRAST
