@@ -256,6 +256,9 @@ LOOSE = {
     "old.md": "---\nstatus: Accepted\ndate: 2021-03-04\n---\n# Ferries by steam\n\nSee [[harbour dues]].\n",
     "new.md": "---\ndate: 2020-01-02\n---\n# Ferries by sail\n\nSupersedes [[old]].\n",
     "bread.md": "# Bread\n\nFlour, water and salt.\n",
+    "dues.md": "---\nstale_after: 2024-05-06\n---\n# Dues\n\nSee [[harbour]] dues.\n",
+    "later.md": "---\nstale_after: 9999-05-06\nvalid_until: 9999-01-01\n---\n# Later\n\nSee [[dues]].\n",
+    "harbour.md": "---\nvalid_until: 2024-05-06\nstatus: retired\n---\n# Harbour\n",
 }
 
 
@@ -280,6 +283,16 @@ LOOSE = {
             ],
         ),
         ("duplicate", []),
+        (
+            "stale",
+            [
+                (
+                    "notes-dues",
+                    None,
+                    "It says: stale after 2024-05-06. Confirm it with a later day, or supersede it.",
+                )
+            ],
+        ),
     ],
 )
 async def test_loose_ends_of_each_kind_are_found(

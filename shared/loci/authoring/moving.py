@@ -23,10 +23,10 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.history import History, PastWrite, hash_of
 from loci.documents.ingest.index_writer import IndexWriter
+from loci.documents.link_resolution import DocumentNames
 from loci.documents.link_table import file_name, names_in_link, names_of
 from loci.documents.vacant_paths import Deletions
 from loci.documents.whole_texts import UnfinishedWrite
-from loci.graph.link_resolution import DocumentNames
 from loci.graph.own_links import OwnLinks
 from loci.markdown.encodings import require_text
 from loci.markdown.links import Style, link_places

@@ -9,8 +9,8 @@ from loci.authoring.raw_text import RawText, raw_text
 from loci.core.errors import Refused
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import SUFFIXES
+from loci.documents.link_resolution import DocumentNames
 from loci.documents.link_table import normal_path
-from loci.graph.link_resolution import DocumentNames
 from loci.markdown.front_matter import read_front_matter
 from loci.markdown.links import LinkPlace, Style, link_places, with_targets
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 from loci.core.errors import Damaged, Misconfigured, Unavailable
 from loci.core.full_disk import freeing
@@ -17,8 +18,10 @@ from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts
+from loci.documents.supersession import after_successors
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.documents.upkeep import Upkeep
+from loci.documents.validity import holds
 from loci.markdown.date_ranges import time_named
 from loci.markdown.dates import first_day
 from loci.markdown.excerpt import Excerpt, ExcerptRequest, read_excerpt, read_outline
@@ -53,6 +56,10 @@ class FoundDocuments:
     """The hits of the ranking in their order, and other passages of these documents that fit about as well."""
     around: Mapping[str, Chunk] = field(default_factory=dict[str, Chunk])
     """The passages around the best ones, by id."""
+    superseded: Mapping[str, Document] = field(default_factory=dict[str, Document])
+    """The successors of documents that others superseded, by id."""
+    day: str = ""
+    """The day on which it is said whether documents hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,7 @@ class Documents:
         about it, then the others.
         """
         parts, most = self.parts, AMONG if newest_first else limit
+        day = part.as_of or datetime.now(UTC).date().isoformat()
         each = max(1, min(EACH, MOST // most))
         with _search_errors():
             named = time_named(query)
@@ -114,8 +122,13 @@ class Documents:
             least = FITS_TOO * max((hit.fits for hit in ranking.hits), default=0.0)
             further = [hit for hit in ranking.hits if best[hit.chunk.document] is not hit and hit.fits >= least]
             documents: Mapping[str, Document] = {}
+            superseded: Mapping[str, Document] = {}
             with suppress(Unavailable):  # the passages are found all the same, only without their dates
                 documents = parts.catalog.load(owner, [hit.chunk.document for hit in hits])
+                superseded = parts.supersession.successors(owner, documents.values(), day)
+            if part.as_of:
+                hits = [hit for hit in hits if (one := documents.get(hit.chunk.document)) is None or holds(one, day)]
+            hits = after_successors(hits, superseded) if superseded else hits
             if newest_first:
                 hits = _newest_first(hits, documents, recency_of(parts.library.cached(owner)))[:limit]
             passages = tuple(hits) if newest_first else _best_first(hits, further)
@@ -123,7 +136,7 @@ class Documents:
             filled_up = min(room, FILLED_UP)
             ids = list(dict.fromkeys(id for hit in passages[:FILLED] for id in _beside(hit.chunk, filled_up)))
             around = parts.index.chunks(owner, COLLECTION, ids) if ids else {}
-        return FoundDocuments(replace(ranking, hits=tuple(hits)), documents, passages, around)
+        return FoundDocuments(replace(ranking, hits=tuple(hits)), documents, passages, around, superseded, day)
 
     def with_tags(self, owner: Owner, part: LibraryPart, *, limit: int) -> tuple[list[TaggedDocument], int]:
         """The best documents with the tags of the part, and the number of all that have them."""

@@ -55,6 +55,8 @@ class LibraryPart:
     since: str | None = None
     """YYYY-MM-DD, inclusive, as `until`."""
     until: str | None = None
+    as_of: str | None = None
+    """The day on which the documents must have held; None: today, and those that hold no more are marked."""
 
     @property
     def where(self) -> Where:

@@ -6,7 +6,8 @@ The table may name a document too many, for example after a crash, but none too 
 import posixpath
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from loci.core.identity import Owner
@@ -19,7 +20,7 @@ from loci.markdown.nouns import INDEX_FILES, WrittenLinks
 from loci.search.names import number_of
 
 LINKED: Final = "linked"
-FILLED: Final = "filled"
+FILLED: Final = "filled.2"
 """The key of the record that says how far the documents of an older version are in the table."""
 AT_ONCE: Final = 200
 """Documents that are entered together."""
@@ -51,6 +52,24 @@ class LinkTable:
     def linking(self, owner: Owner, names: Collection[str]) -> list[str]:
         """The ids of the documents with a link by one of these names."""
         return self._ids(owner, "l", names)
+
+    def supersessions(
+        self, owner: Owner, documents: Iterable[Document]
+    ) -> tuple[Mapping[str, Sequence[str]], frozenset[str]]:
+        """The documents that may supersede each of these, by its id; and all that say of themselves what does."""
+        named, says_so = defaultdict[str, list[str]](list), set[str]()
+        for record in every(self._catalog.records, owner, LINKED, "s/"):
+            _, name, id = record.key.split("/")
+            if name:
+                named[name].append(id)
+            else:
+                says_so.add(id)
+        if not named:
+            return {}, frozenset(says_so)
+        places = {one.id: map(_place, names_of(one, ())) for one in documents}
+        return {id: [one for name in names for one in named.get(name, ())] for id, names in places.items()}, frozenset(
+            says_so
+        )
 
     def add(self, owner: Owner, document: Document, said: WrittenLinks, *, is_new: bool) -> set[str]:
         """Enter a document before it is written. Returns the entries that it has no longer, for `drop` after that."""
@@ -95,7 +114,15 @@ def _entries(document: Document, said: WrittenLinks) -> set[str]:
     source = document.written_at or document.path
     links = {name for one in said.mentions for name in names_in_link(source, one.target)}
     named = names_of(document, said.aliases)
-    return {f"{kind}/{_place(name)}/{document.id}" for kind, names in (("n", named), ("l", links)) for name in names}
+    older = {
+        name for one in said.mentions if one.relation == "supersedes" for name in names_in_link(source, one.target)
+    }
+    replaced = {f"s//{document.id}" for one in said.mentions if one.relation == "superseded_by"}
+    return (
+        replaced
+        | {f"s/{_place(name)}/{document.id}" for name in older}
+        | {f"{kind}/{_place(name)}/{document.id}" for kind, names in (("n", named), ("l", links)) for name in names}
+    )
 
 
 def _place(name: str) -> str:

@@ -11,6 +11,7 @@ from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
 from loci.documents.recently_read import RecentlyRead
+from loci.documents.supersession import Supersession
 from loci.documents.upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class DocumentParts:
         self.writer = IndexWriter(self.catalog, self.index, self.embedder, time.time)
         self.library = Library(self.catalog, self.writer, app.blobs, adapters.locks)
         self.search = app.search
+        self.supersession = Supersession(self.catalog, self.writer.links)
         self.ingest = FolderIngest(self.catalog, self.writer, self.scan, app.tell)
         self.folders = IngestedFolders(self.catalog)
         writing = self.catalog, self.writer, self.index, self.embedder, self.library

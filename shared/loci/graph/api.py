@@ -1,6 +1,7 @@
 """The graph: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Literal
 
 from loci.core.identity import Owner
@@ -76,9 +77,9 @@ class DocumentGraph:
         return explained_gaps(self.graphs, self._remarks, owner, limit=limit, threshold=threshold, among=among)
 
     def loose_ends(self, owner: Owner, kind: LooseEndKind, part: LibraryPart = EVERY_PART) -> list[LooseEnd]:
-        """Documents of the part without a link, their links that lead nowhere, or those that contradict another."""
+        """Documents of the part without a link, with dead links, that contradict another, or that are out of date."""
         among = self._ids_of(owner, part)
-        found = loose_ends(self.graphs.for_owner(owner), kind)
+        found = loose_ends(self.graphs.for_owner(owner), kind, datetime.now(UTC).date().isoformat())
         return found if among is None else [one for one in found if one.source.id in among]
 
     def topics(

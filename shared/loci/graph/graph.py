@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from loci.documents.document import Document
-from loci.graph.link_resolution import DocumentNames, is_other_file
+from loci.documents.link_resolution import DocumentNames, is_other_file
 from loci.markdown.nouns import NO_LINKS, Mention, Relation, WrittenLinks
 
 

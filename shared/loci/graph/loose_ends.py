@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from loci.documents.document import Document
+from loci.documents.validity import lacks_validity
 from loci.graph.graph import Graph, Link
 
-LooseEndKind = Literal["orphan", "dead_link", "contradiction"]
+LooseEndKind = Literal["orphan", "dead_link", "contradiction", "stale"]
 IN_FORCE: Final = frozenset({"accepted", "active", "approved", "current", "in force", "valid"})
 """Values of `status` in front matter that a document which was superseded should not have."""
 
@@ -25,7 +26,7 @@ class LooseEnd:
     """The name in a link that leads nowhere."""
 
 
-def loose_ends(graph: Graph, kind: LooseEndKind) -> list[LooseEnd]:
+def loose_ends(graph: Graph, kind: LooseEndKind, today: str) -> list[LooseEnd]:
     """Return all loose ends of a kind, by the paths of their documents."""
     match kind:
         case "orphan":
@@ -34,6 +35,8 @@ def loose_ends(graph: Graph, kind: LooseEndKind) -> list[LooseEnd]:
             found = _dead_links(graph)
         case "contradiction":
             found = _contradictions(graph)
+        case "stale":
+            found = _stale(graph, today)
     return sorted(found, key=lambda one: one.source.path)
 
 
@@ -60,6 +63,14 @@ def _contradictions(graph: Graph) -> Iterator[LooseEnd]:
         if new.date and old.date and new.date < old.date:
             reason = f"{claim}, but is older: {new.date} is before {old.date}."
             yield LooseEnd("contradiction", new, reason, old)
+
+
+def _stale(graph: Graph, today: str) -> Iterator[LooseEnd]:
+    superseded = {older for _, older in _supersessions(graph)}
+    for id, document in graph.documents.items():
+        lacks = None if id in superseded else lacks_validity(document, today)
+        if lacks and lacks.startswith(("stale", "valid until")):
+            yield LooseEnd("stale", document, f"It says: {lacks}. Confirm it with a later day, or supersede it.")
 
 
 def _supersessions(graph: Graph) -> Iterator[tuple[str, str]]:

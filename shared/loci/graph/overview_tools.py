@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_GAPS = 100
 
 
-Kind = Literal["unlinked", "duplicate", "orphan", "dead_link", "contradiction"]
+Kind = Literal["unlinked", "duplicate", "orphan", "dead_link", "contradiction", "stale"]
 """The kinds of gaps. `unlinked` has duplicates, too, as in the reference."""
 
 
@@ -111,7 +111,7 @@ def overview_tools(app: "App") -> list[LociTool]:
     ) -> Annotated[CallToolResult, list[GapView]]:
         """Find similar notes that no link joins, the most similar first, or what else is to mend. Use it for upkeep."""
         part = asked_part(folder, tags, dates, properties)
-        if kind in ("orphan", "dead_link", "contradiction"):
+        if kind in ("orphan", "dead_link", "contradiction", "stale"):
             ends = app.graph.loose_ends(caller.owner, kind, part)
             more = f"The first {limit} of {len(ends)}" if len(ends) > limit else None
             return noted_list(

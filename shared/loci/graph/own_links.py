@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
+from loci.documents.link_resolution import DocumentNames
 from loci.documents.link_table import LinkTable, kind_of, names_in_link, topic_of
 from loci.graph.graph import resolved_links
-from loci.graph.link_resolution import DocumentNames
 from loci.graph.neighbourhood import DocumentLink, open_link, seen_from
 from loci.markdown.nouns import WrittenLinks
 

@@ -9,8 +9,8 @@ import pytest
 
 from loci.core.identity import LOCAL
 from loci.documents.document import Document, ids_for
+from loci.documents.link_resolution import DocumentNames, is_other_file
 from loci.graph.graph import Graph, build_graph
-from loci.graph.link_resolution import DocumentNames, is_other_file
 from loci.markdown.markdown import parse
 from loci.markdown.nouns import WrittenLinks
 from tests.support.each import each

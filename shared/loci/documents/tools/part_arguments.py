@@ -10,6 +10,7 @@ from loci.documents.filtering import LibraryPart
 from loci.markdown.date_ranges import parse_date_range
 from loci.markdown.tags import normal_tag
 
+AS_OF = "as of "
 Folder = Annotated[str | None, Field(max_length=512)]
 Tags = Annotated[list[str], Field(max_length=100)]
 Dates = Annotated[str | None, Field(max_length=100)]
@@ -22,8 +23,13 @@ def asked_part(folder: str | None, tags: list[str], dates: str | None, propertie
     unwanted = normal_tags([one[1:] for one in tags if one.startswith("-")])
     if tags and not (wanted or unwanted):
         raise no_tag()
-    since, until = parse_date_range(dates, datetime.now(UTC).date()) if dates else (None, None)
-    return LibraryPart(folder, properties, wanted, no_tags=unwanted, since=since, until=until)
+    asked, as_of = (dates or "").strip(), None
+    if asked.lower().startswith(AS_OF):
+        asked = asked[len(AS_OF) :]
+        as_of = parse_date_range(asked, datetime.now(UTC).date())[1]
+        asked = f"until {as_of}" if as_of else ""
+    since, until = parse_date_range(asked, datetime.now(UTC).date()) if asked else (None, None)
+    return LibraryPart(folder, properties, wanted, no_tags=unwanted, since=since, until=until, as_of=as_of)
 
 
 def normal_tags(tags: list[str]) -> tuple[str, ...]:

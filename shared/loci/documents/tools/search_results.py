@@ -11,6 +11,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
+from loci.documents.validity import lacks_validity
 from loci.markdown.nouns import DateSource, DocumentDate
 from loci.markdown.tags import with_ancestors
 from loci.mcp.answers import MOST_SEARCH_TOKENS, as_text, quoted, readable_result, search_room
@@ -72,6 +73,7 @@ class SearchResult(BaseModel):
     date_from: DateSource | None = Field(
         default=None, description="what says the date; file, git: only its last change"
     )
+    validity: str | None = Field(default=None, description="if it may not hold: superseded by ID, draft, retired, …")
     passages: list[PassageView] | None = Field(default=None, description="further passages that fit about as well")
     explain: Explanation | None = None
 
@@ -307,7 +309,8 @@ class _Answer:
         if not is_first:
             return f"lines {shown.lines}" + (f", {heading}" if heading else "") + ":\n"
         row = self._full_row(hit, [shown])
-        facts = [f"{row.path}, lines {shown.lines}"]
+        facts = [f"**{row.validity}**"] if row.validity else []
+        facts += [f"{row.path}, lines {shown.lines}"]
         facts += [] if self._in_time and hit.match == "none" else [f"{hit.score:.2f} {hit.match}"]
         facts += [row.date] if row.date and row.date_from != "file" else []
         under = (heading or "").removeprefix(f"{hit.chunk.title} > ")
@@ -329,12 +332,16 @@ class _Answer:
             preview=beginning(chunk.title, TITLE),
             source=hit.source,
             snippet="",
+            validity=self._validity(hit),
             date=dated and dated.day,
             date_from=dated and dated.source,
         )
 
     def _full_row(self, hit: Hit, shown: Sequence[_Shown]) -> SearchResult:
-        return row_of(hit, shown, self._dated(hit), explain=self._explain)
+        return row_of(hit, shown, self._dated(hit), self._validity(hit), explain=self._explain)
+
+    def _validity(self, hit: Hit) -> str | None:
+        return validity_of(self._found, hit.chunk.document)
 
     def _dated(self, hit: Hit) -> DocumentDate | None:
         document = self._found.documents.get(hit.chunk.document)
@@ -404,7 +411,9 @@ def neighbour(
     return longer if 1 <= lower.first_line - upper.last_line <= WIDEST_GAP else None
 
 
-def row_of(hit: Hit, shown: Sequence[_Shown], dated: DocumentDate | None, *, explain: bool) -> SearchResult:
+def row_of(
+    hit: Hit, shown: Sequence[_Shown], dated: DocumentDate | None, validity: str | None, *, explain: bool
+) -> SearchResult:
     """The result with the passages that are shown of it."""
     first, heading = shown[0], heading_of(shown[0].hit.chunk)
     further = [one.view for one in shown[1:]]
@@ -423,6 +432,7 @@ def row_of(hit: Hit, shown: Sequence[_Shown], dated: DocumentDate | None, *, exp
         lines=first.lines,
         date=dated and dated.day,
         date_from=dated and dated.source,
+        validity=validity,
         passages=further or None,
         explain=hit.why if explain else None,
     )
@@ -435,8 +445,17 @@ def _whole_rows(found: FoundDocuments, *, explain: bool) -> list[SearchResult]:
         own = [one for one in found.passages if one.chunk.document == hit.chunk.document] or [hit]
         document = found.documents.get(hit.chunk.document)
         shown = [_Shown(one, one.chunk.text.strip(), lines_of(one.chunk)) for one in own]
-        rows.append(row_of(hit, shown, document.dated if document else None, explain=explain))
+        validity = validity_of(found, hit.chunk.document)
+        rows.append(row_of(hit, shown, document and document.dated, validity, explain=explain))
     return rows
+
+
+def validity_of(found: FoundDocuments, id: str) -> str | None:
+    """The reason why the document may not hold on the day of the search; None if it holds."""
+    if newer := found.superseded.get(id):
+        return f"superseded by {newer.id}"
+    document = found.documents.get(id)
+    return lacks_validity(document, found.day) if document and found.day else None
 
 
 def heading_of(chunk: Chunk) -> str | None:

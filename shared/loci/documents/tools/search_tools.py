@@ -26,7 +26,7 @@ Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description
 Limit = Annotated[int, Field(ge=1, le=MOST)]
 Tokens = Annotated[int | None, Field(ge=300, le=MOST_SEARCH_TOKENS, description="of the answer; default 750")]
 WITHOUT_QUERY = "For all notes with a tag, and their number, call query_by_tags; of a folder, list_directory_structure"
-DATES = "June 2024, since March, 2026-01-31 to 2026-02-15"
+DATES = "May 2024, since June, 2026-01-31 to today, as of 2025"
 
 
 def search_tools(app: "App") -> list[LociTool]:
