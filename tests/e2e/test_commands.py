@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from loci.cli.main import COMMANDS as LISTED
+from loci.cli.main import command_of
 from loci.core.version import version
 from tests.e2e.in_process import loci
 from tests.support.each import each
@@ -55,6 +57,16 @@ def test_every_command_has_help_and_takes_a_data_folder(data: Path, command: tup
 def test_the_version_is_printed(data: Path) -> None:
     assert command(data, "--version").stdout == f"loci {version()}\n"
     assert loci(data, "fly").returncode == 2  # there is no such command
+
+
+def test_the_list_of_commands_has_the_line_of_each_command_and_loads_none(data: Path) -> None:
+    assert {name: line for name, (_, line) in LISTED.items()} == {
+        name: command_of(name).get_short_help_str(1000) for name in LISTED
+    }
+    environment = {**clean_environment(data), "PYTHONPROFILEIMPORTTIME": "1"}
+    ended = subprocess.run([*LOCI, "--help"], env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert "Rebuild the search index" in ended.stdout
+    assert sorted(set(re.findall(r"loci\.cli\.\w+", ended.stderr))) == ["loci.cli.main"]
 
 
 def test_a_shell_completes_commands_and_options(data: Path) -> None:

@@ -11,47 +11,59 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from loci.core.errors import LociError
 from loci.core.full_disk import disk_error
 from loci.core.version import version
 
 COMMANDS: Final = {
-    "serve": "serve:serve",
-    "ingest": "ingest:ingest",
-    "add": "add:add",
-    "watch": "watch:watch",
-    "reindex": "reindex:reindex",
-    "forget": "documents:forget",
-    "search": "documents:search",
-    "graph": "documents:graph",
-    "export": "moving:export",
-    "import": "moving:import_",
-    "doctor": "doctor:doctor",
-    "connect": "connect:connect",
-    "call": "call:call",
-    "approve": "approve:approve",
-    "pin": "credentials:pin",
-    "events": "events:events",
-    "files": "files:cli",
-    "tools": "tools:cli",
-    "models": "models:cli",
-    "keys": "credentials:keys",
-    "clients": "credentials:clients",
-    "owners": "owners:cli",
-    "runner": "models:runner",
-    "service": "service:cli",
+    "serve": ("serve:serve", "Serve MCP over HTTP or stdio."),
+    "ingest": ("ingest:ingest", "Ingest documents from folders and files."),
+    "add": ("add:add", "Add files to the lake, so that agents can search them, cite them and compute on them."),
+    "watch": ("watch:watch", "Watch the ingested folders and keep their documents current, until Ctrl-C."),
+    "reindex": ("reindex:reindex", "Rebuild the search index from the stored texts."),
+    "forget": ("documents:forget", "Remove documents from the index; files stay on disk."),
+    "search": ("documents:search", "Search the documents, as the tool search_documents does."),
+    "graph": ("documents:graph", "Write the graph of the documents as a page or JSON."),
+    "export": ("moving:export", "Export everything that you have into one archive."),
+    "import": ("moving:import_", "Import an archive of `loci export`, or an export of another program."),
+    "doctor": ("doctor:doctor", "Check everything that Loci relies on."),
+    "connect": ("connect:connect", "Connect an MCP client on this machine to Loci."),
+    "call": ("call:call", "Call a tool and print its result."),
+    "approve": (
+        "approve:approve",
+        "Approve a step of a workflow or a call that waits for you, or list the open questions.",
+    ),
+    "pin": (
+        "credentials:pin",
+        "Set or change your PIN, with which you approve what only a person may, on the pages and with loci approve.",
+    ),
+    "events": ("events:events", "Follow calls, workflows, approvals, ingestion and tool servers as they happen."),
+    "files": ("files:cli", "The files of the lake."),
+    "tools": (
+        "tools:cli",
+        "Add, import, list, test and remove tool servers, accept their changes, and look up the calls of their tools.",
+    ),
+    "models": ("models:cli", "List, download and check the models that embed and rerank."),
+    "keys": ("credentials:keys", "Create, list and revoke API keys."),
+    "clients": (
+        "credentials:clients",
+        "List and end the connections of clients that a person has allowed on Loci's own page, without a key.",
+    ),
+    "owners": ("owners:cli", "List the owners, and delete everything that one of them has."),
+    "runner": ("models:runner", "Install the packages of the Python runner."),
+    "service": ("service:cli", "Start Loci at login, and look whether it runs."),
 }
-"""The function, or the commands of its own, of each command, in the order of the help."""
+"""Each command with its function, or commands of its own, and its line in the help, in the order of the help."""
 
 
 class LazyCommands(TyperGroup):
-    """The commands. The module of one is loaded when the command is asked for: all of them take half a second."""
+    """The commands by their lines. The module of one is loaded when it is run: all of them take half a second."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands = dict.fromkeys(COMMANDS)  # pyright: ignore[reportAttributeAccessIssue] (the names are read)
+        self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in COMMANDS.items()}
 
     def get_params(self, ctx: Any) -> Any:
         """The options. One that is absent is False: to read a None, typer loads pydantic, half of a command's start."""
@@ -60,13 +72,15 @@ class LazyCommands(TyperGroup):
             one.default = one.default or False
         return params
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 (typer gives it)
-        return _command(cmd_name) if cmd_name in COMMANDS else None
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, command_of(name) if name else None, rest
 
 
 @cache
-def _command(name: str) -> Any:
-    place, _, attribute = COMMANDS[name].partition(":")
+def command_of(name: str) -> Any:
+    """The command with its options, from its module."""
+    place, _, attribute = COMMANDS[name][0].partition(":")
     module = import_module(f"loci.cli.{place}")
     found = getattr(module, attribute)
     if isinstance(found, typer.Typer):
