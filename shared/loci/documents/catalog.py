@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.ids import content_id
-from loci.core.json import JsonObject, string
+from loci.core.json import Json, JsonObject, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.documents.document import DOCUMENT_ID, Document, Root, ids_for, normal_id
 from loci.documents.vacant_paths import RefusedUploads
@@ -73,9 +73,12 @@ class Catalog:
         """All documents, ordered by id, read page by page: only one page is in memory."""
         return (document for document, _ in self.with_versions(owner))
 
-    def with_versions(self, owner: Owner) -> Iterator[tuple[Document, str]]:
-        """All documents, each with the version that `put` compares."""
-        yield from readable(every(self.records, owner, DOCUMENT), lambda one: (document_of(one), one.version))
+    def with_versions(self, owner: Owner, **unless: Json) -> Iterator[tuple[Document, str]]:
+        """All documents, but for those with all these fields `unless`, each with the version that `put` compares."""
+        left_out = {STORED_NAMES.get(name, name): value for name, value in unless.items()}.items()
+        found = every(self.records, owner, DOCUMENT)
+        wanted = (one for one in found if not left_out or any(one.value.get(at) != value for at, value in left_out))
+        yield from readable(wanted, lambda one: (document_of(one), one.version))
 
     def load(self, owner: Owner, ids: Sequence[str]) -> dict[str, Document]:
         """The documents with these ids, without ids that no document has."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
 from loci.core.identity import LOCAL, Owner, UnnamedOwner
+from loci.core.json import Json
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
@@ -70,6 +71,8 @@ class Upkeep:
     repair: Callable[[Owner], int]
     """Finishes or takes back the writes that a crash interrupted; returns their number."""
     pause: Callable[[float], None] = time.sleep
+    _all_read: dict[Owner, tuple[int, str]] = field(default_factory=dict[Owner, tuple[int, str]])
+    """The writes and the state of the index after which no document of an older version was left."""
 
     def model(self) -> str | None:
         """The identity of the model that embeds; None without a model."""
@@ -93,19 +96,33 @@ class Upkeep:
 
     def read_again(self, owner: Owner, stop: Callable[[], bool]) -> None:
         """Read the documents again that an older version has read."""
-        self.renew(owner, lambda one: one.parser_version < PARSER_VERSION, stop)
+        state = self.catalog.writes, self.writer.index_state(owner)
+        if self._all_read.get(owner) == state:
+            return
+        old = self._outdated(owner, lambda one: one.parser_version < PARSER_VERSION, parser_version=PARSER_VERSION)
+        self._renew(owner, old, stop)
+        if not old:
+            self._all_read[owner] = state
 
     def embed_missing(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> int:
         """Embed the passages that the current model has not embedded; return the number of documents."""
         model = self.model()
-        return self.renew(owner, lambda one: one.model != model, stop) if model else 0
+        return (
+            self._renew(owner, self._outdated(owner, lambda one: one.model != model, model=model), stop) if model else 0
+        )
 
-    def renew(
-        self, owner: Owner, needs_it: Callable[[Document], bool], stop: Callable[[], bool] = lambda: False
-    ) -> int:
-        """Write documents to the index again, until it is stopped or the model goes away; return their number."""
+    def renew(self, owner: Owner, needs_it: Callable[[Document], bool]) -> int:
+        """Write these documents to the index again, until the model goes away; return their number."""
+        return self._renew(owner, self._outdated(owner, needs_it), lambda: False)
+
+    def _outdated(
+        self, owner: Owner, needs_it: Callable[[Document], bool], **current: Json
+    ) -> list[tuple[Document, str]]:
+        """The documents that need it. None with these `current` fields does: their records are only glanced at."""
+        return [(one, version) for one, version in self.catalog.with_versions(owner, **current) if needs_it(one)]
+
+    def _renew(self, owner: Owner, documents: Sequence[tuple[Document, str]], stop: Callable[[], bool]) -> int:
         run = _Renewal(owner, self.catalog, self.writer, self.library)
-        documents = [(one, version) for one, version in self.catalog.with_versions(owner) if needs_it(one)]
         with closing(run.write(documents)) as written:
             for _ in written:
                 if not run.drafts and (stop() or run.found.without_vectors):

@@ -1,9 +1,11 @@
 """Bring the library up to date with folders and files on this machine."""
 
+import os
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import filterfalse
 from pathlib import PurePath
 from typing import Final
@@ -15,7 +17,7 @@ from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
 from loci.core.stores import Record, every, readable
 from loci.documents.catalog import INGESTED_FOLDER, Catalog
-from loci.documents.document import Document, Root
+from loci.documents.document import Document, FileStamp, Root
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderContents, FolderScan
 from loci.documents.ingest.index_writer import IndexWriter, Progress, no_progress
 from loci.documents.ingest.ingest_run import IngestRun, SourceFile
@@ -29,6 +31,7 @@ from loci.documents.ingest.local_files import (
     local_path,
     path_of,
     root_of,
+    stamp_of,
 )
 from loci.documents.ingest.outcome import IngestSummary, LeftOut, MissingFolder
 
@@ -38,8 +41,27 @@ AT_ONCE: Final = 500
 MOST_TOLD: Final = 3
 """Names of folders in an event."""
 Confirm = Callable[[Sequence[str]], None]
+Stamps = dict[str, FileStamp | None]
+"""The stamps of files. None: the file is so fresh that it may change without a new stamp."""
 DocumentsByPath = Mapping[str, tuple[Document, str]]
 """Documents with their versions, by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderLook:
+    """The contents of a folder, and the stamps that its files had then."""
+
+    contents: FolderContents
+    stamps: Stamps
+
+    @classmethod
+    def at(cls, folder: str, scan: FolderScan, clock: Callable[[], float]) -> "FolderLook":
+        """Look at the folder as it is now."""
+        contents, stamps = scan.contents(folder), dict[str, FileStamp | None]()
+        for file in contents.files:
+            with suppress(OSError):  # it has just gone, or its folder may not be read
+                stamps[file] = stamp_of(os.lstat(file), clock())
+        return cls(contents, stamps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,32 +146,45 @@ class FolderIngest:
         confirm: Confirm = lambda _: None,
         *,
         with_forgotten: bool = True,
+        look: Callable[[], FolderLook] | None = None,
     ) -> IngestSummary:
         """Ingest new and changed documents in these folders and files, and remove documents that are gone from them.
 
         A folder that was ingested by itself or is named here keeps its documents if it has lost all of them.
         Documents that the owner wanted forgotten come back, unless nobody asked for this ingest. `confirm` is given the
-        files, and raises to stop it.
+        files, and raises to stop it. `look` looks at the only path, a folder.
         """
-        return self._telling(owner, paths, lambda: self._run(owner, paths, progress, confirm, with_forgotten))
+        return self._telling(owner, paths, lambda: self._run(owner, paths, progress, confirm, with_forgotten, look))
 
     def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
         """Ingest these files of the folder and remove the documents of files that are gone, without a full scan."""
         return self._telling(owner, [folder.path], lambda: self._update(owner, folder, files, gone))
 
     def _run(
-        self, owner: Owner, paths: Sequence[str], progress: Progress, confirm: Confirm, with_forgotten: bool
+        self,
+        owner: Owner,
+        paths: Sequence[str],
+        progress: Progress,
+        confirm: Confirm,
+        with_forgotten: bool,
+        look: Callable[[], FolderLook] | None,
     ) -> IngestSummary:
         locations = [local_path(path) for path in paths]
         # Before the scan: a document that is written during it is then not mistaken for one whose file is gone.
         known = {document.path: (document, version) for document, version in self.catalog.with_versions(owner)}
-        found = self._scanned(locations)
+        seen = look() if look else FolderLook(self._scanned(locations), {})
+        found = seen.contents
         if not found.files and not found.unread:
             raise _nothing_to_ingest(locations, len(_below(locations, self.catalog.roots(owner), known)))
         confirm(found.files)
         roots = self._roots(owner, locations)
         by_folder = {root.folder: root for root in roots.values()}
-        sources = [SourceFile(path_of(file, root), root) for file in found.files if (root := root_of(file, by_folder))]
+        root_above = cache(partial(root_of, by_folder=by_folder))
+        sources = [
+            SourceFile(path_of(file, root), root, seen.stamps.get(file))
+            for file in found.files
+            if (root := root_above(file[: file.rindex("/")] or "/"))
+        ]
         seen = {source.path for source in sources}
         if with_forgotten:
             self.folders.recall(owner, seen)

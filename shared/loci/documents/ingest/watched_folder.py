@@ -7,14 +7,10 @@ from dataclasses import dataclass
 
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
-from loci.documents.document import FileStamp
-from loci.documents.ingest.folder_ingest import FolderIngest
+from loci.documents.ingest.folder_ingest import FolderIngest, FolderLook, Stamps
 from loci.documents.ingest.index_writer import Progress, no_progress
 from loci.documents.ingest.local_files import LocalPath, is_below, is_document, parents_of, stamp_of
 from loci.documents.ingest.outcome import IngestSummary
-
-Stamps = dict[str, FileStamp | None]
-"""The stamps of files. None: the file is so fresh that it may change without a new stamp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +62,12 @@ class WatchedFolder:
     def ingest_all(self, progress: Progress = no_progress) -> FolderEvent:
         """Ingest the whole folder, as `FolderIngest.run` does."""
         self._files = {}
-        # The look comes first: a file that is written during the ingest then shows up as a change.
-        seen = self._changes([self._folder])
-        if isinstance(seen, FolderUnavailable):
-            return self._unavailable(seen)
-        self._files = seen[0]
+        if folder_identity(self._folder) is None:
+            return self._unavailable(FolderUnavailable(is_empty=False))
         try:
-            summary = self._ingest.run(self._owner, [self._folder], progress, with_forgotten=False)
+            summary = self._ingest.run(self._owner, [self._folder], progress, with_forgotten=False, look=self._look)
+        except _FolderChangedError:
+            return self._unavailable(FolderUnavailable(is_empty=False))
         except Refused as refused:
             if refused.code == "NOTHING_LEFT":
                 return self._unavailable(FolderUnavailable(is_empty=True))
@@ -81,6 +76,15 @@ class WatchedFolder:
             summary = IngestSummary()
         self._is_unavailable = self._is_behind = False
         return FolderIngested(summary)
+
+    def _look(self) -> FolderLook:
+        """Look at the whole folder. What is written to a file after that shows up as a change."""
+        before = folder_identity(self._folder)
+        seen = FolderLook.at(self._folder, self._ingest.scan, self._clock)
+        if before is None or folder_identity(self._folder) != before:  # a disk may go away, and its files with it
+            raise _FolderChangedError(f"{self._folder} went away", "It is read when it is back")
+        self._files = {one: at for one, at in seen.stamps.items() if not is_below(one, self.excluded)}
+        return seen
 
     def check(self, paths: Collection[str]) -> FolderEvent | None:
         """Ingest what changed at these paths. A folder that was unavailable is ingested whole once it is back."""
@@ -160,6 +164,10 @@ class WatchedFolder:
             return False
         above = os.path.dirname(path)  # noqa: PTH120  (`realpath` gives the same form)
         return os.path.realpath(above) == above
+
+
+class _FolderChangedError(LociError):
+    """The folder went away, or another one came to its place, while it was looked at."""
 
 
 def folder_identity(folder: str) -> tuple[int, int] | None:
