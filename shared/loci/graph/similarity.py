@@ -1,12 +1,12 @@
 """The similarity of documents, their nearest neighbours, and the distinctive terms of each document."""
 
+from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from heapq import nlargest
-from itertools import chain
-from itertools import count as numbers
+from itertools import count
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
@@ -166,18 +166,18 @@ def compared(passages: Iterable[Chunk], model: EmbeddingModel | None) -> Similar
     """Compare documents by the model if it has embedded every passage, otherwise by words."""
     import numpy as np
 
-    words: dict[str, list[str]] = {}
+    words = WordNumbers()
     embedded: dict[str, list[bytes]] = {}
     is_complete = model is not None
     for chunk in passages:
-        words.setdefault(chunk.document, []).append(words_of_text(chunk.words))
+        words.add(chunk.document, words_of_text(chunk.words))
         if chunk.embedding and model and chunk.embedding.model == model.identity:
             embedded.setdefault(chunk.document, []).append(chunk.embedding.vector)
         else:
             is_complete = False
-    ids = tuple(sorted(words))
+    ids = tuple(sorted(words.of))
     if model is None or not is_complete:
-        tf_idf = TfIdf(ids, _counted(ids, words))
+        tf_idf = TfIdf(ids, words)
         return Similarity(BY_WORDS, ids, _normalised(tf_idf.hashed_vectors()), LazyTerms(tf_idf.terms))
     vectors = np.zeros((len(ids), model.dimensions), np.float32)
     for at, id in enumerate(ids):
@@ -185,7 +185,7 @@ def compared(passages: Iterable[Chunk], model: EmbeddingModel | None) -> Similar
         if rows is None:
             raise damaged_vectors()
         vectors[at] = rows.sum(axis=0)
-    terms = LazyTerms(lambda: TfIdf(ids, _counted(ids, words)).terms())
+    terms = LazyTerms(lambda: TfIdf(ids, words).terms())
     return Similarity(model.identity, ids, _normalised(vectors), terms)
 
 
@@ -212,21 +212,35 @@ class LazyTerms(Mapping[str, Mapping[str, float]]):
         return self._terms
 
 
+class WordNumbers:
+    """The words of each document as numbers, in their order: as texts they take ten times the memory."""
+
+    def __init__(self) -> None:
+        self.number_of: defaultdict[str, int] = defaultdict(count().__next__)
+        self.of: dict[str, array[int]] = {}
+
+    def add(self, document: str, words: str) -> None:
+        """Add these words to the document."""
+        self.of.setdefault(document, array("i")).extend(map(self.number_of.__getitem__, words.split()))
+
+
 class TfIdf:
     """The TF-IDF of every word in every document, in one array: loops in Python would take ten times as long."""
 
-    def __init__(self, ids: tuple[str, ...], words: Mapping[str, Counter[str]]) -> None:
+    def __init__(self, ids: tuple[str, ...], words: WordNumbers) -> None:
         import numpy as np
 
         self._ids = ids
-        number_of: defaultdict[str, int] = defaultdict(numbers().__next__)
-        self._ends = np.cumsum([0, *(len(words[id]) for id in ids)])
-        word_numbers = map(number_of.__getitem__, chain.from_iterable(words[id] for id in ids))
-        self._word_numbers = np.fromiter(word_numbers, np.int64, self._ends[-1])
-        counts = np.fromiter(chain.from_iterable(words[id].values() for id in ids), np.float64, self._ends[-1])
-        rarity = np.log((1 + len(ids)) / (1 + np.bincount(self._word_numbers, minlength=len(number_of))))
-        self._values = (1 + np.log(counts)) * rarity[self._word_numbers]
-        self._words = list(number_of)
+        self._words = [*words.number_of]
+        numbers, counts, ends = array("i"), array("i"), [0]
+        for id in ids:
+            counted = Counter(words.of[id])
+            numbers.extend(counted)
+            counts.extend(counted.values())
+            ends.append(len(numbers))
+        self._ends, self._word_numbers = ends, np.frombuffer(numbers, np.int32)
+        rarity = np.log((1 + len(ids)) / (1 + np.bincount(self._word_numbers, minlength=len(self._words))))
+        self._values = (1 + np.log(np.frombuffer(counts, np.int32))) * rarity[self._word_numbers]
 
     def hashed_vectors(self) -> "Floats":
         """Return one vector per document, in which each word has the place that its hash gives it."""
@@ -241,25 +255,51 @@ class TfIdf:
             vector += np.bincount(hashes[its] % BUCKETS, values * signs[its], minlength=BUCKETS)
         return vectors
 
-    def terms(self) -> dict[str, dict[str, float]]:
+    def terms(self) -> "Terms":
         """Return the most distinctive words of each document, with their values."""
         import numpy as np
 
         subjects = np.fromiter((is_subject(word) for word in self._words), np.bool_, len(self._words))
-        found: dict[str, dict[str, float]] = {}
-        for at, id in enumerate(self._ids):
+        found = Terms(self._ids, self._words, array("i"), array("d"), [0])
+        for at in range(len(self._ids)):
             its = self._word_numbers[self._ends[at] : self._ends[at + 1]]
             values = np.where(subjects[its], self._values[self._ends[at] : self._ends[at + 1]], 0.0)
             best = np.argsort(-values, kind="stable")[:MAX_TERMS]
-            found[id] = {self._words[its[one]]: float(values[one]) for one in best if values[one] > 0}
+            best = best[values[best] > 0]
+            found.numbers.extend(its[best].tolist())
+            found.weights.extend(values[best].tolist())
+            found.ends.append(len(found.numbers))
         return found
 
 
-def _counted(ids: Iterable[str], words: Mapping[str, Sequence[str]]) -> dict[str, Counter[str]]:
-    return {id: Counter(word for some in words[id] for word in some.split()) for id in ids}
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms(Mapping[str, Mapping[str, float]]):
+    """The most distinctive words of each document, the first one first, in arrays: a fifth of what mappings take."""
+
+    ids: tuple[str, ...]
+    words: Sequence[str]
+    numbers: "array[int]"
+    """The numbers of all documents' words, one document after the other."""
+    weights: "array[float]"
+    ends: list[int]
+    """The place behind the last word of each document; the first is 0."""
+
+    def __getitem__(self, id: str) -> Mapping[str, float]:
+        at = bisect_left(self.ids, id)
+        if self.ids[at : at + 1] != (id,):
+            raise KeyError(id)
+        its = slice(self.ends[at], self.ends[at + 1])
+        return {self.words[one]: value for one, value in zip(self.numbers[its], self.weights[its], strict=True)}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
 
 def _normalised(vectors: "Floats") -> "Floats":
     import numpy as np
 
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return vectors

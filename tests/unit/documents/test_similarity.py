@@ -1,14 +1,12 @@
 """The vectors that documents are compared by, and their terms, which are computed only when somebody needs them."""
 
-from collections import Counter
-
 import pytest
 
 from loci.core.identity import LOCAL
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.graph import similarity as module
 from loci.graph.graphs import Graphs
-from loci.graph.similarity import BY_WORDS, TfIdf
+from loci.graph.similarity import BY_WORDS, TfIdf, WordNumbers
 from loci.search.words import words_of_text
 
 from .conftest import Desk
@@ -28,10 +26,10 @@ def graphs(desk: Desk) -> Graphs:
 
 
 def tf_idf(desk: Desk) -> TfIdf:
-    words: dict[str, Counter[str]] = {}
+    words = WordNumbers()
     for chunk in desk.index.passages(LOCAL, COLLECTION):
-        words.setdefault(chunk.document, Counter()).update(words_of_text(chunk.words).split())
-    return TfIdf(tuple(sorted(words)), words)
+        words.add(chunk.document, words_of_text(chunk.words))
+    return TfIdf(tuple(sorted(words.of)), words)
 
 
 @pytest.mark.parametrize("library", ["desk", "modelled"])
@@ -41,7 +39,7 @@ def test_the_terms_are_those_of_the_documents_that_were_compared(request: pytest
     before = tf_idf(desk).terms()
     desk.write("bread.md", "# Bread\n\nRye.\n")
     desk.run()
-    assert dict(similarity.terms) == before
+    assert dict(similarity.terms) == dict(before)
     assert len(similarity.terms) == 3
     assert (similarity.compared_by == BY_WORDS) == (library == "desk")
 
@@ -51,7 +49,7 @@ def test_if_a_model_compares_terms_are_computed_only_when_somebody_asks(
 ) -> None:
     weighed: list[int] = []
 
-    def weigh(ids: tuple[str, ...], words: dict[str, Counter[str]]) -> TfIdf:
+    def weigh(ids: tuple[str, ...], words: WordNumbers) -> TfIdf:
         weighed.append(len(ids))
         return TfIdf(ids, words)
 
