@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from loci.authoring.raw_text import RawText, raw_text
@@ -40,9 +40,10 @@ class Relinking:
         `source_before` is the path where its links began until now.
         """
         document = raw_text(content)
+        places = link_places(source_after, document.lines)
         wrong = [
             (place, meant)
-            for place in link_places(source_after, document.lines)
+            for place in places
             if (meant := self._meant(source_before, place))
             and not self._is_right(source_before, source_after, place, meant)
         ]
@@ -54,7 +55,7 @@ class Relinking:
                 # A new target that another link has to give up would be taken for that one if this is done twice.
                 found[key] = self._spelled(source_before, source_after, place, meant, written)
         if found:
-            _check_front_matter(source_after, document, relinked(source_after, content, found))
+            _check_front_matter(source_after, document, _with_targets(document, places, found))
         return found
 
     def _meant(self, source: str, place: LinkPlace) -> str | None:
@@ -129,10 +130,12 @@ class Relinking:
 def relinked(path: str, content: bytes, new: NewTargets) -> bytes:
     """The document with these targets in its links. To do it twice changes nothing more."""
     document = raw_text(content)
-    places = [one for one in link_places(path, document.lines) if (one.style, one.written) in new]
-    if not places:
-        return content
-    moved = [replace(one, start=document.position(one.start), end=document.position(one.end)) for one in places]
+    return _with_targets(document, link_places(path, document.lines), new) if new else content
+
+
+def _with_targets(document: RawText, places: Iterable[LinkPlace], new: NewTargets) -> bytes:
+    wanted = (one for one in places if (one.style, one.written) in new)
+    moved = [replace(one, start=document.position(one.start), end=document.position(one.end)) for one in wanted]
     return document.encoding.encode(with_targets(document.text, moved, new))
 
 

@@ -1,5 +1,6 @@
 """The background threads of a local server: pulling models, reading files, embedding, workflows, watched folders."""
 
+import ctypes
 import shutil
 import threading
 from abc import ABC, abstractmethod
@@ -105,6 +106,7 @@ class UpkeepThread(BackgroundThread):
             self._for_owners(lambda owner: app.files.upkeep.write_summaries(owner, stop))
             if cycle % CYCLES_BETWEEN_READINGS == 0:
                 self._read_again()
+                give_back_freed_memory()
             if self._ended.wait(SECONDS_BETWEEN_CHECKS):
                 return
 
@@ -175,6 +177,12 @@ class UpkeepThread(BackgroundThread):
 
     def _owners(self) -> list[Owner]:
         return list(dict.fromkeys([LOCAL, *self._app.api_keys.owners()]))
+
+
+def give_back_freed_memory() -> None:
+    """Give the system what large answers left free between memory in use: after the tools of the graph tens of MB."""
+    with suppress(OSError, AttributeError):  # other C libraries do not have it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def add_example(app: App, say: Callable[[str], None]) -> None:

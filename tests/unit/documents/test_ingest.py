@@ -257,6 +257,21 @@ def test_a_document_that_was_read_in_another_way_is_read_again(desk: Desk) -> No
     assert [one.target for one in desk.catalog.mentions(LOCAL)["notes-a"].mentions] == ["b"]
 
 
+def test_all_records_are_looked_through_again_only_after_a_write(desk: Desk) -> None:
+    desk.write("ferry.md", "# Ferry\n")
+    desk.run()
+
+    def pages() -> int:
+        before = len(desk.records.calls)
+        desk.upkeep.read_again(LOCAL, lambda: False)
+        return desk.records.calls[before:].count(("list", "document"))
+
+    assert [pages(), pages(), pages()] == [1, 0, 0]
+    desk.write("train.md", "# Train\n")
+    desk.run()
+    assert [pages(), pages()] == [1, 0]
+
+
 def test_a_document_that_an_older_version_read_is_read_again(desk: Desk) -> None:
     desk.write("zh/图谱视图.md", "text\n\n## Shiny new things\n\nmore\n")
     desk.run()
