@@ -29,6 +29,7 @@ from tests.bench.opensearch import opensearch
 from tests.bench.pages import pages
 from tests.bench.python_runs import python_runs
 from tests.bench.rerank import rerank
+from tests.bench.rivals import rivals
 from tests.bench.search import passages, search, words
 from tests.bench.search_tools import search_tools
 from tests.bench.servers import Servers, servers
@@ -74,8 +75,8 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
 }
 
 
-# These take most of an hour, and disk, so they run only if they are named.
-LONG: Mapping[str, Callable[[Servers], list[Figure]]] = {"million": million}
+# These take most of an hour, disk or downloads, so they run only if they are named.
+LONG: Mapping[str, Callable[[Servers], list[Figure]]] = {"million": million, "rivals": rivals}
 
 
 def _leave(_: int, __: FrameType | None) -> NoReturn:
@@ -88,11 +89,12 @@ def main() -> int:
     options.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there, too")
     options.add_argument("--only", choices=every, action="append", metavar="NAME", help=f"one of {', '.join(every)}")
     options.add_argument("--models", type=Path, metavar="DIR", help="has all-MiniLM-L6-v2; without it, it is pulled")
+    options.add_argument("--notes", type=Path, metavar="DIR", help="real notes to compare servers on")
     given = options.parse_args()
     # So that the children end, too, where this process is asked to.
     signal.signal(signal.SIGTERM, _leave)
     figures: list[Figure] = []
-    with servers(given.models) as stage:
+    with servers(given.models, given.notes) as stage:
         for name in given.only or PARTS:
             began = time.perf_counter()
             found = every[name](stage)

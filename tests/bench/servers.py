@@ -49,6 +49,8 @@ class Servers:
     models: Path | None
     """The folder that was given; None: all-MiniLM-L6-v2 is pulled into the scratch folder where it is needed."""
 
+    notes: Path | None
+    """The folder of real notes that was given; None: those that compare servers make some up."""
     bare: Server
     bare_json: Server
     """The same, answering legacy calls as JSON; Loci does either, as the client accepts."""
@@ -65,7 +67,7 @@ class Servers:
 
 
 @contextmanager
-def servers(models: Path | None = None) -> Generator[Servers]:
+def servers(models: Path | None = None, notes: Path | None = None) -> Generator[Servers]:
     """The servers, with data in a folder that lasts as long as the block."""
     with TemporaryDirectory(prefix="loci-bench-") as scratch:
         folder = str(Path(scratch) / "data")
@@ -83,6 +85,7 @@ def servers(models: Path | None = None) -> Generator[Servers]:
         yield Servers(
             scratch=Path(scratch),
             models=models,
+            notes=notes,
             bare=bare,
             bare_json=replace(bare, name="bare json", env={"BARE_JSON": "1"}),
             loci=loci,

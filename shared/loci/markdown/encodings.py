@@ -17,7 +17,7 @@ FEW = 4
 SHARE = 20
 """Characters of a text for each of its control characters. Content with more of those is no text."""
 # Those of line ends, tabs, form feeds, old terminals and manual pages are found in texts.
-CONTROLS: Final = frozenset((*range(8), *range(14, 27), *range(28, 32), 127))
+CONTROLS: Final = bytes((*range(8), *range(14, 27), *range(28, 32), 127))
 KINDS: Final[Mapping[bytes, str]] = {
     b"\x89PNG\r\n": "a PNG picture",
     b"\xff\xd8\xff": "a JPEG picture",
@@ -87,13 +87,14 @@ def _no_text(content: bytes) -> str | None:
     codec = encoding_of(content).codec
     if codec != "utf-8":
         sample = content[:SAMPLE].decode(codec, "replace").removeprefix(BOM)
-        return _if_controls([ord(one) if one != "\ufffd" else 0 for one in sample])
-    reason = _if_controls([*content[:SAMPLE]])
+        # One byte a character. Those that are not in the encoding count as controls.
+        return _if_controls(sample.replace("\ufffd", "\0").encode("latin-1", "replace"))
+    reason = _if_controls(content[:SAMPLE])
     if reason and any(content[:SAMPLE:][at::2].count(0) * SHARE > len(content[:SAMPLE]) * 8 for at in (0, 1)):
         return "UTF-16 without a byte order mark"
     return reason
 
 
-def _if_controls(characters: list[int]) -> str | None:
-    found = sum(one in CONTROLS for one in characters)
+def _if_controls(characters: bytes) -> str | None:
+    found = len(characters) - len(characters.translate(None, CONTROLS))
     return "bytes that are no text" if found > FEW and found * SHARE > len(characters) else None

@@ -10,6 +10,7 @@ from itertools import accumulate, groupby, pairwise
 from pathlib import PurePosixPath
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 
 from loci.markdown.conversations import NO_MESSAGES, Messages, with_messages
 from loci.markdown.nouns import Heading, OutlinePart
@@ -26,6 +27,8 @@ LINE_TOKENS = CODE_TOKENS | {"html_block"}
 LIST_TOKENS = frozenset(("bullet_list_open", "ordered_list_open"))
 # The line below the header row of a table.
 TABLE_RULE = re.compile(r"\s*+(?:\|\s*+)?+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\|\s*+)?+")
+INDENT = 3
+"""The most spaces before a line that is no code."""
 FEWEST_TABLE_LINES = 3
 """Lines of a table: its header, its rule and a row."""
 LONGEST_HEADING = 4_000
@@ -35,6 +38,8 @@ SHOWN_LINK = re.compile(r"!?\[\[(?:[^\[\]|]*+\|)?+([^\[\]|]*+)\]\]|!?\[([^\[\]]*
 """The links `[[target|label]]` and `[label](target)`. Only the label stays."""
 IMAGE = re.compile(r"\[?!\[[^\[\]]*+\]\([^()\s]*+\)(?:\]\([^()\s]*+\))?")
 """A picture, perhaps in a link, as the badges are behind the names of projects."""
+BEGINNINGS = frozenset("`~>#*+-_<=0123456789")
+"""First characters of lines that may be more than text."""
 FEWEST_TURNS = 3
 """Turns in a row that make a conversation."""
 SHORT_MESSAGE = 400
@@ -163,7 +168,38 @@ def _header(
 @cache
 def _markdown() -> MarkdownIt:
     # Without inline markup, which takes ten times as long and is read elsewhere. A link definition stays text.
-    return MarkdownIt("commonmark").disable(["inline", "reference"])
+    parser = MarkdownIt("commonmark").disable(["inline", "reference"])
+    parser.block.ruler.before("code", "text", _text_block)
+    return parser
+
+
+def _text_block(state: StateBlock, start: int, _: int, __: bool) -> bool:
+    """Take a paragraph of plain lines, which is most text. The rules of markdown-it would look at each line ten times.
+
+    False: a line may be more than text, so its own rules decide.
+    """
+    first = state.bMarks[start] + state.tShift[start]
+    if state.sCount[start] - state.blkIndent > INDENT or state.src[first] in BEGINNINGS:
+        return False
+    rules, parent, line = state.md.block.ruler.getRules("paragraph"), state.parentType, start + 1
+    state.parentType = "paragraph"
+    try:
+        while line < state.lineMax:
+            first = state.bMarks[line] + state.tShift[line]
+            if first >= state.eMarks[line]:
+                break
+            if state.src[first] in BEGINNINGS and 0 <= state.sCount[line] <= state.blkIndent + INDENT:
+                if state.src[first] in "-=":  # perhaps the line under a heading
+                    return False
+                if any(rule(state, line, state.lineMax, True) for rule in rules):
+                    break
+            line += 1
+    finally:
+        state.parentType = parent
+    state.line = line
+    if state.level == 0:
+        state.push("paragraph_open", "p", 0).map = [start, line]
+    return True
 
 
 def _split_at_table(lines: Sequence[str], part: OutlinePart) -> list[OutlinePart]:

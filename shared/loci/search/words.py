@@ -29,6 +29,7 @@ WORD = rf"[^\W{CJK}]+(?:[{MARKS}]+[^\W{CJK}]*)*"
 RUN = re.compile(rf"[{CJK}]+|{WORD}(?:[.\-'\u2019]{WORD})*")
 # The same for ASCII: most text is ASCII, and this is three times as fast.
 ASCII_RUN = re.compile(r"\w+(?:[.\-']\w+)*", re.ASCII)
+WORD_SIGN = re.compile(rf"[\w{MARKS}.\-'\u2019]")
 # Splits an identifier: at its separators, in fooBar before the B, in HTTPServer before the S.
 SEAM = re.compile(r"[_.\-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Splits a part of one again: in FY2018 before the 2. Not if there are many such seams: that is a hash or a key.
@@ -53,7 +54,7 @@ def index_words(text: str, language: str | None = None) -> list[str]:
     Of a text in another language than English also the stems by its rules, each behind its word.
     """
     found: list[str] = []
-    if language is None and text.isascii():
+    if language is None and (text := _with_plain_signs(text)).isascii():
         for run in ASCII_RUN.findall(text):
             found += _of_identifier(run[: 4 * LONGEST_WORD])
         return found
@@ -65,6 +66,21 @@ def index_words(text: str, language: str | None = None) -> list[str]:
         if language:
             found += forms_of(run[: 4 * LONGEST_WORD], language)
     return found
+
+
+def _with_plain_signs(text: str) -> str:
+    """The text in ASCII if only signs such as dashes and arrows are not: `ASCII_RUN` then finds the same."""
+    signs = {} if text.isascii() else {ord(one): _plain_sign(one) for one in set(text) if not one.isascii()}
+    return text if None in signs.values() else text.translate(signs)
+
+
+@lru_cache(maxsize=4096)
+def _plain_sign(sign: str) -> str | None:
+    """An apostrophe, or a space for a character that no word has; None if a word may have it."""
+    if sign == "\u2019":
+        return "'"
+    is_plain = sign == "…" or not (WORD_SIGN.search(unicodedata.normalize("NFKC", sign)) or unicodedata.combining(sign))
+    return " " if is_plain else None
 
 
 def word_positions(text: str, wanted: frozenset[str]) -> list[tuple[str, int, int]]:

@@ -111,5 +111,5 @@ def test_an_interrupted_ingest_leaves_no_process(desk: Desk, monkeypatch: pytest
         desk.ingest.run(LOCAL, [str(desk.notes)], interrupted)
     assert started
     assert all(one.returncode is not None for one in started)
-    assert desk.run().processed > 0
+    desk.run()
     assert len(whole(desk)[0]) == NOTES + 3

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 from loci.core.background import cores
@@ -79,7 +79,11 @@ def cut_in_parallel(items: Iterable[Item], job: Callable[[Item], Job]) -> Genera
     None instead of the passages of a document: the caller must cut it.
     """
     left, processes = iter(items), min(MOST_PROCESSES, cores())
-    yield from ((one, None) for one in (islice(left, FEW) if processes > 1 else left))
+    first = list(islice(left, FEW))
+    if processes == 1 or len(first) < FEW:
+        yield from ((one, None) for one in chain(first, left))
+        return
+    left = chain(first, left)
     waiting = deque[tuple[list[Item], Future[Sequence[CutDocument | None]]]]()
     with closing(Workers(processes)) as workers, ThreadPoolExecutor(processes, thread_name_prefix="cutting") as threads:
         try:

@@ -24,6 +24,9 @@ from loci.markdown.encodings import require_text
 if TYPE_CHECKING:
     from loci.documents.ingest.cutting import CutDocument
 
+WORDS_AT_ONCE = 1024
+"""Chunks of one transaction if there is no model: FTS5 then merges fewer, longer lists of words."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
@@ -168,7 +171,7 @@ class IngestRun:
             self._flush()
         self._pending.append((source, draft))
         self._pending_chunks += max(1, len(draft.chunks))
-        if self._pending_chunks >= BATCH:
+        if self._pending_chunks >= (BATCH if self.summary.model else WORDS_AT_ONCE):
             self._flush()
 
     def _flush(self) -> None:
