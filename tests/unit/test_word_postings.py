@@ -2,6 +2,7 @@
 
 import random
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,21 @@ def test_what_is_written_and_removed_counts_at_once(database: Database) -> None:
     for _ in range(2):
         assert answers(index, questions) == by_fts5(database, questions)
         assert by_words(find(index, ANN, "quixotic", NEAR)) == ["new#0"]
+
+
+def test_names_are_found_among_names_that_no_chunk_has(database: Database) -> None:
+    index, names = SqliteIndex(database), ["§b", "§b_c", "§b_c_d", "§b_e", "§_18", "§ü", "§zz"]
+    filled(index)
+
+    def found(index: SqliteIndex, where: Where = Where()) -> list[Candidate]:  # noqa: B008 (it is frozen)
+        return index.candidates(ANN, NOTES, ["quixotic", *names], NEAR, limit=20, where=where)
+
+    assert by_words(found(index)) == []
+    for number, name in enumerate(("§b_c", "§a", "§zz_y", "§ü")):
+        put(index, ANN, replace(chunk(f"new{number}#0", "", embedding(1, 1)), words=f"stone {name}"))
+        for one in (index, SqliteIndex(database)):  # one that has asked for these names before, and one that has not
+            assert found(one) == found(SqliteIndex(database), Where(no_documents=("no such document",)))
+    assert sorted(by_words(found(index))) == ["new0#0", "new3#0"]
 
 
 def test_the_words_of_others_are_not_counted(database: Database) -> None:

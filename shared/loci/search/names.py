@@ -38,8 +38,8 @@ def name_word(name: str) -> str:
     if len(name) > LONGEST_NAME:
         return ""
     plain = unicodedata.normalize("NFKC", name).casefold()
-    symbols = "".join(one for one in plain if one.isprintable() and one != " ")
-    bare = BEFORE_A_NUMBER.sub("", NOT_IN_A_NAME.sub("_", plain).strip("_")) or symbols
+    bare = BEFORE_A_NUMBER.sub("", NOT_IN_A_NAME.sub("_", plain).strip("_"))
+    bare = bare or "".join(one for one in plain if one.isprintable() and one != " ")  # of a name in symbols
     if not bare:
         return ""
     return MARK + (bare if len(bare) <= LONGEST_WHOLE else content_id(bare, length=40))
@@ -126,9 +126,9 @@ def documents_named(query: str, chunks: Iterable[Chunk]) -> dict[str, int]:
         file = chunk.path.rpartition("/")[2]
         own = (chunk.title, file, file.rpartition(".")[0])
         alike = [one for one in own if name_word(one) == name]
-        words = f" {chunk.words} "
-        if not alike and MARK not in words:
+        if not alike and MARK not in chunk.words:
             continue
+        words = f" {chunk.words} "
         if alike or f" {name} " in words:
             is_written_so = any(_as_written(one) == _as_written(query) for one in alike)
             fit = AS_WRITTEN if is_written_so else AS_NAME if alike else AS_ALIAS

@@ -175,11 +175,13 @@ def unknown_names(question: str, had: Mapping[str, Collection[str]]) -> list[str
 def words_had(question: Question, found: Sequence[ScoredPassage]) -> dict[str, list[str]]:
     """The words of the question that each passage has, in one of their forms, by the id of its chunk."""
     words = dict.fromkeys([*question.words, *question.text_words])
-    spaced = [(one, [f" {form} " for form in question.with_forms([one])]) for one in words]
+    spaced = [(one, f" {one} ", [f" {form} " for form in question.forms.get(one, ())]) for one in words]
     had: dict[str, list[str]] = {}
     for one in found:
         text = f" {one.chunk.words} "
-        had[one.chunk.id] = [word for word, forms in spaced if any(form in text for form in forms)]
+        had[one.chunk.id] = [
+            word for word, own, forms in spaced if own in text or (forms and any(form in text for form in forms))
+        ]
     return had
 
 
