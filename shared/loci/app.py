@@ -9,6 +9,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Protocol
 
 from loci.auth.api_keys import ApiKeys
+from loci.core.background import BackgroundQueue
 from loci.core.deadline import within
 from loci.core.events import EventKind, ListName
 from loci.core.identity import Owner
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 
 CLOSE_SECONDS = 18.0
 """Seconds for all parts together, when the server stops. Executors have eight of them to save their variables."""
+ANSWERED = 0.05
+"""Seconds after which a call is mostly answered."""
 SHARE = 0.8
 """The share of the time until this process is killed. In the rest, parts kill what has not ended by itself."""
 
@@ -119,7 +122,8 @@ class App:
         self.issuer_secret = runtime.issuer_secret
         self.telemetry = Telemetry(settings.log_level)
         self.calls = Calls(self.telemetry, self._count)
-        self.scratchpad = Scratchpad(self.records, self.blobs, time.time)
+        later = BackgroundQueue(ANSWERED) if settings.mode == "embedded" else None
+        self.scratchpad = Scratchpad(self.records, self.blobs, time.time, later=later)
         self.api_keys = ApiKeys(self.records, time.time)
 
     def gate(self, *, is_open: bool) -> "Gate":
@@ -317,7 +321,7 @@ class App:
 
         until, ending = time.monotonic() + seconds, dict["Future[None]", str]()
         # The tasks of workflows use the others, and the others' ends are events, too.
-        for together in (("workflows",), ("code", "files", "tools", "language_model"), ("events",)):
+        for together in (("workflows",), ("code", "files", "tools", "language_model"), ("events", "scratchpad")):
             parts = {name: self.__dict__.get(name) for name in together}
             ending |= {in_thread(copy_context().run, one.close): name for name, one in parts.items() if one}
             wait(ending, max(0.0, until - time.monotonic()))

@@ -87,6 +87,20 @@ def time_figure(
     )
 
 
+def tail_figure(name: str, seconds: Sequence[float], most: float) -> Figure:
+    """The 99th percentile beside the median."""
+    middle, tail = median(seconds), quantiles(seconds, n=100)[98]
+    return Figure(
+        f"{name}: p99 beside p50",
+        budget=f"<= {most:.1f} x",
+        measured=f"{tail / middle:.1f} x",
+        verdict=verdict(kept=tail <= most * middle),
+        bare=milliseconds(middle),
+        loci=milliseconds(tail),
+        numbers={"ratio": tail / middle, "seconds": [*seconds]},
+    )
+
+
 def growth_figure(name: str, few: int, many: int, most: float = 1.2) -> Figure:
     """Resident KiB after few calls and after many."""
     return Figure(

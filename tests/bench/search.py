@@ -11,11 +11,12 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.tools.search_results import PASSAGE, search_results
+from loci.scratchpad.api import Scratchpad
 from loci.search.ranking import QueryVector, Where
 from tests.bench.calls import tool_call
 from tests.bench.children import Floor, Function, Serving, floor, function, serving
 from tests.bench.connection import connected
-from tests.bench.figures import Figure, growth_figure, ratio_figure, time_figure
+from tests.bench.figures import Figure, growth_figure, ratio_figure, tail_figure, time_figure
 from tests.bench.library import Library, app_on, many_passages, server_of, thousand_documents
 from tests.bench.servers import Servers
 
@@ -24,6 +25,8 @@ PASSAGES = 100_000
 A_TURN = 20
 FEW, MANY = 100, 1000
 BY_WORDS = 6_000
+ENTRY = 8_000
+"""Bytes of a kept answer."""
 EVERYWHERE = Where()
 
 
@@ -107,6 +110,7 @@ def _processor_time(app: App, question: str) -> float:
 
 def _searched(servers: Servers, library: Library, what: str, *, most: float) -> list[Figure]:
     server = server_of(servers, library)
+    _fill(app_on(library.data, library.models).scratchpad)
     with ExitStack() as stack:
         turns = _Turns(
             library,
@@ -121,7 +125,15 @@ def _searched(servers: Servers, library: Library, what: str, *, most: float) -> 
         time_figure(f"search_documents, {what}: over HTTP", took["all"], turns.over_http, most_ratio=most),
         time_figure(f"search_documents, {what}: in process", took["all"], turns.in_process),
         time_figure(f"vector leg alone, {what}", took["vector"], turns.nearest),
+        tail_figure(f"search_documents, {what}: a full scratchpad, over HTTP", turns.over_http, most=3.0),
     ]
+
+
+def _fill(pad: Scratchpad) -> None:
+    """Fill the scratchpad, as that of a busy user is: from then on, searches make room."""
+    for number in range(pad.capacity // ENTRY + 1):
+        pad.keep(LOCAL, "search_documents", "x" * ENTRY, call=str(number))
+    pad.close()
 
 
 def _read(servers: Servers, library: Library) -> Figure:

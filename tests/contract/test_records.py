@@ -127,6 +127,16 @@ def test_many_keys_are_put_and_removed_together(records: RecordStore) -> None:
     assert [one.key for one in records.list(ANN, "key").records] == ["new"]
 
 
+def test_of_many_records_those_with_these_versions_are_removed(records: RecordStore) -> None:
+    held = {key: records.put(ANN, "note", key, {}).version for key in "abc"}
+    other = records.put(BOB, "note", "a", {})
+    records.put(ANN, "note", "b", {"is": "newer"})
+    assert records.remove_versions(ANN, "note", held | {"d": other.version}) == ["a", "c"]
+    assert [one.key for one in records.list(ANN, "note").records] == ["b"]
+    assert records.get(BOB, "note", "a") == other
+    assert records.remove_versions(ANN, "note", {}) == []
+
+
 def test_many_records_are_of_one_owner_and_one_kind_and_not_expired(records: RecordStore, clock: Clock) -> None:
     records.put(ANN, "note", "a", {})
     records.put(ANN, "other", "b", {})

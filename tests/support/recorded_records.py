@@ -1,6 +1,6 @@
 """A record store that notes which calls it gets, and passes each one on to a real store."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loci.core.identity import Owner
@@ -48,6 +48,10 @@ class RecordedRecords:
     def put_keys(self, owner: Owner, kind: str, keys: Sequence[str], *, remove: Sequence[str] = ()) -> None:
         self.calls.append(("put_keys", kind))
         self.store.put_keys(owner, kind, keys, remove=remove)
+
+    def remove_versions(self, owner: Owner, kind: str, versions: Mapping[str, str]) -> list[str]:
+        self.calls.append(("remove_versions", kind))
+        return self.store.remove_versions(owner, kind, versions)
 
     def owner_keys(self) -> list[str]:
         return self.store.owner_keys()

@@ -8,6 +8,7 @@ from mcp import Client
 
 from loci.app import App
 from loci.compose import build_app
+from loci.core.background import BackgroundQueue
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL, Owner
 from loci.mcp.server import build_server
@@ -162,6 +163,20 @@ async def test_what_was_just_kept_stays_even_if_it_is_larger_than_the_room(app: 
     large = pad.keep(LOCAL, "x", "y" * 5000)
     assert [entry.id for entry in pad.list(LOCAL)] == [large.id]
     assert pad.read(LOCAL, large.id).text == "y" * 5000
+
+
+@on_both
+async def test_room_is_made_behind_the_answer_and_never_of_what_was_just_kept(app: App) -> None:
+    later, ticks = BackgroundQueue(3600), iter(range(1, 1000))
+    pad = Scratchpad(app.records, app.blobs, lambda: float(next(ticks)), capacity=300, later=later)
+    old = [pad.keep(LOCAL, "x", letter * 100).id for letter in "abc"]
+    pad.close()
+    again = pad.keep(LOCAL, "x", "a" * 100).id
+    large = [pad.keep(LOCAL, "x", letter * 400).id for letter in "de"]
+    assert {one.id for one in pad.list(LOCAL)} == {*old, *large}
+    pad.close()
+    assert {one.id for one in pad.list(LOCAL)} == {again, *large}
+    assert len(app.blobs.list(LOCAL, "scratchpad/")) == 3
 
 
 async def test_reading_needs_an_id(connect: Connect) -> None:

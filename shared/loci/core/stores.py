@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar, cast
@@ -137,6 +137,13 @@ class RecordStore(Protocol):
         """Write empty records under these keys, and remove the others, in few requests, perhaps not all at one moment.
 
         They survive a killed process, but perhaps not a power cut; then no later write survives it, either.
+        """
+        ...
+
+    def remove_versions(self, owner: Owner, kind: str, versions: Mapping[str, str]) -> list[str]:
+        """Remove the records that still have these versions, by their keys, and return the keys of those removed.
+
+        It takes few writes where the store can do that. A power cut may bring them back.
         """
         ...
 

@@ -5,9 +5,12 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
 from heapq import nlargest
 from mimetypes import guess_extension
 
+from loci.core.background import BackgroundQueue
 from loci.core.errors import Conflict, LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
@@ -28,6 +31,7 @@ LOOKS = 16
 """The entries are counted so often while the capacity fills: other servers may keep entries of the same owner."""
 ID = re.compile(r"[0-9a-f]{12}")
 LINK_SECONDS = 3600
+LATEST = datetime.max.replace(tzinfo=UTC).timestamp()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +41,16 @@ class ScratchpadEntry:
     about: str
     """The question or the arguments of the call, shortened."""
     size_bytes: int
-    timestamp: str
+    kept_at: float
     scopes: frozenset[str]
     """The scopes that a client with a grant needs to read it: the scopes of its tool, or all scopes that read."""
     media_type: str = ""
     """The media type of an image or another file; empty if the entry is a text."""
+
+    @property
+    def timestamp(self) -> str:
+        """The time when it was kept, UTC."""
+        return iso(self.kept_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +80,26 @@ class Scratchpad:
     """The entries of each owner. New ones replace the least recently used."""
 
     def __init__(
-        self, records: RecordStore, blobs: BlobStore, clock: Callable[[], float], capacity: int = CAPACITY
+        self,
+        records: RecordStore,
+        blobs: BlobStore,
+        clock: Callable[[], float],
+        capacity: int = CAPACITY,
+        later: BackgroundQueue | None = None,
     ) -> None:
+        """`later`: makes room behind the answer. Without it, room is made before: a Lambda function stops then."""
         self._records = records
         self._blobs = blobs
         self._clock = clock
         self.capacity = capacity
+        self._later = later
         self._room: dict[str, int] = {}  # of each owner: bytes until the next look
+        self._fresh: dict[str, set[str]] = {}  # of each owner: the ids that were kept since the last look
+
+    def close(self) -> None:
+        """Make the room that is still to be made."""
+        if self._later:
+            self._later.finish()
 
     def promise(self, owner: Owner, tool: str, seconds: float) -> str:
         """Promise an entry and return its id. Until it comes, or the seconds are over, it reads as not ready."""
@@ -106,7 +128,7 @@ class Scratchpad:
         same answer, which make no room for it.
         """
         own_id = content_id(tool, text) if call is None else content_id(tool, "call", call)
-        entry = ScratchpadEntry(id or own_id, tool, about, 0, "", frozenset(scopes))
+        entry = ScratchpadEntry(id or own_id, tool, about, 0, 0.0, frozenset(scopes))
         kept = self._keep(owner, entry, text.encode("utf-8", "replace"), content_id(text, length=32), beside)
         if id is not None:
             with suppress(Unavailable):  # the entry is kept, and a promise expires
@@ -119,7 +141,7 @@ class Scratchpad:
         """Keep an image or another file, as `keep` does a text. It is read by a link, which the entry's text tells."""
         digest = hashlib.sha256(content).hexdigest()[:32]
         id = content_id(tool, media_type, digest)
-        entry = ScratchpadEntry(id, tool, media_type, 0, "", frozenset(scopes), media_type)
+        entry = ScratchpadEntry(id, tool, media_type, 0, 0.0, frozenset(scopes), media_type)
         return self._keep(owner, entry, content, digest)
 
     def link(self, owner: Owner, id: str) -> str:
@@ -143,11 +165,14 @@ class Scratchpad:
             "scopes": [*sorted(entry.scopes)],
             **({"media_type": entry.media_type} if entry.media_type else {}),
         }
-        taken = self._put(owner, entry.id, value, raw)
-        with suppress(Unavailable):  # the entry is kept, and the next one makes room
-            room = self._room.get(owner.key, 0) - taken
-            self._room[owner.key] = room if room >= 0 else self._made_room(owner, {entry.id, *beside})
-        return replace(entry, size_bytes=len(raw), timestamp=iso(now))
+        self._fresh.setdefault(owner.key, set()).update({entry.id, *beside})  # before a look can meet the record
+        self._room[owner.key] = room = self._room.get(owner.key, 0) - self._put(owner, entry.id, value, raw)
+        if room < 0 and self._later:
+            self._later.do(partial(self._make_room, owner), owner.key)
+        elif room < 0:
+            with suppress(Unavailable):  # the entry is kept, and the next one makes room
+                self._make_room(owner)
+        return replace(entry, size_bytes=len(raw), kept_at=now)
 
     def read(self, owner: Owner, id: str, offset: int = 0, limit: int | None = None) -> Slice:
         """Read at most `limit` characters from `offset` on."""
@@ -166,7 +191,7 @@ class Scratchpad:
     def scopes(self, owner: Owner, id: str) -> frozenset[str]:
         """The scopes that a client needs to read the entry; none if there is no entry."""
         found = read_or_none(self._records.get(owner, KIND, id) if ID.fullmatch(id) else None, kept_entry)
-        return found[1].scopes if found else frozenset()
+        return found.scopes if found else frozenset()
 
     def list(self, owner: Owner) -> list[ScratchpadEntry]:
         """All entries, newest first."""
@@ -175,9 +200,9 @@ class Scratchpad:
     def newest(self, owner: Owner, limit: int, is_shown: Callable[[ScratchpadEntry], bool] = lambda _: True) -> Newest:
         """The newest entries that are shown, newest first."""
         found = readable(every(self._records, owner, KIND), kept_entry)
-        kept = [one for one in found if is_shown(one[1])]
-        newest = nlargest(limit, kept, key=lambda one: one[0])
-        return Newest(tuple(entry for _, entry in newest), len(kept), sum(entry.size_bytes for _, entry in kept))
+        kept = [one for one in found if is_shown(one)]
+        newest = nlargest(limit, kept, key=lambda one: one.kept_at)
+        return Newest(tuple(newest), len(kept), sum(one.size_bytes for one in kept))
 
     def _put(self, owner: Owner, id: str, value: JsonObject, raw: bytes) -> int:
         """Write the text, then the record that leads to it. Returns the room that it takes on top of what it replaces.
@@ -244,21 +269,25 @@ class Scratchpad:
         with suppress(Conflict, Unavailable):
             self._records.put(owner, KIND, record.key, value, expect_version=record.version, durable=False)
 
-    def _made_room(self, owner: Owner, keeping: set[str]) -> int:
-        """Remove the least recently used entries, but never entries of the newest answer: its reader gets their ids."""
-        records = [record for record, _ in readable(every(self._records, owner, KIND), lambda it: (it, kept_entry(it)))]
-        room = self.capacity - sum(self._charge(_size(record)) for record in records)
-        step = self.capacity // LOOKS
+    def _make_room(self, owner: Owner) -> None:
+        """Remove the least recently used entries, but none that was kept since the last look: a reader gets its id."""
+        heads = readable(every(self._records, owner, KIND), lambda it: (_moment(it, "used_at"), _size(it), it))
+        oldest = sorted(heads, key=lambda one: one[0])
+        fresh = self._fresh.pop(owner.key, ())
+        room, step = self.capacity - sum(self._charge(size) for _, size, _ in oldest), self.capacity // LOOKS
+        self._room[owner.key] = min(room, step) if room >= 0 else step
         if room >= 0:
-            return min(room, step)
-        for record in sorted(records, key=lambda record: _moment(record, "used_at")):
+            return
+        leaving: dict[str, Record] = {}
+        for _, size, record in oldest:
             if room >= step:
                 break
-            if record.key not in keeping:
-                self._records.remove(owner, KIND, record.key, durable=False)  # a power cut leaves it, unreadable
-                self._blobs.remove(owner, _blob(record))
-                room += self._charge(_size(record))
-        return step
+            if record.key not in fresh:
+                leaving[record.key] = record
+                room += self._charge(size)
+        versions = {key: record.version for key, record in leaving.items()}
+        for key in self._records.remove_versions(owner, KIND, versions):
+            self._blobs.remove(owner, _blob(leaving[key]))
 
     def _charge(self, size: int) -> int:
         """The bytes of the capacity that an entry of that size takes."""
@@ -270,16 +299,17 @@ def _blob(record: Record) -> str:
     return str(record.value.get("blob", f"{KIND}/{record.key}"))
 
 
-def kept_entry(record: Record) -> tuple[float, ScratchpadEntry]:
-    """The entry of a record, and when it was kept."""
+def kept_entry(record: Record) -> ScratchpadEntry:
+    """The entry of a record."""
     value, kept_at = record.value, _moment(record, "kept_at")
     _moment(record, "used_at")
     about, scopes = string(value["about"]), value["scopes"]
+    if not 0 <= kept_at < LATEST:
+        raise ValueError("no time")
     if not isinstance(scopes, list):
         raise TypeError("no scopes")
     needed, media_type = frozenset(string(one) for one in scopes), str(value.get("media_type", ""))
-    size, when = _size(record), iso(kept_at)
-    return kept_at, ScratchpadEntry(record.key, string(value["tool"]), about, size, when, needed, media_type)
+    return ScratchpadEntry(record.key, string(value["tool"]), about, _size(record), kept_at, needed, media_type)
 
 
 def promised_until(record: Record) -> float:

@@ -212,6 +212,13 @@ class DynamoRecords:
         puts: list[Any] = [{"PutRequest": {"Item": item_of(owner, kind, row)}} for row in rows]
         self._write_together([*puts, *({"DeleteRequest": {"Key": key_of(owner, kind, key)}} for key in remove)])
 
+    def remove_versions(self, owner: Owner, kind: str, versions: Mapping[str, str]) -> list[str]:
+        removed: list[str] = []
+        for key, version in versions.items():
+            with suppress(Conflict):  # a transaction would remove none of them
+                removed += [key] if self.remove(owner, kind, key, expect_version=version) else []
+        return removed
+
     def owner_keys(self) -> list[str]:
         partitions = (str(one[PARTITION].get("S")) for one in self._scanned())
         return sorted({key for key in (one.partition("#")[0] for one in partitions) if OWNER_KEY.fullmatch(key)})

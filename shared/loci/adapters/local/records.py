@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from loci.adapters.batches import batches
 from loci.adapters.local.sqlite import Database
@@ -127,6 +127,15 @@ class SqliteRecords:
                 "INSERT OR REPLACE INTO record (owner, kind, key, value, version) VALUES (?,?,?,'{}','')", put
             )
             connection.executemany("DELETE FROM record WHERE owner = ? AND kind = ? AND key = ?", gone)
+
+    def remove_versions(self, owner: Owner, kind: str, versions: Mapping[str, str]) -> list[str]:
+        removal = "DELETE FROM record WHERE owner = ? AND kind = ? AND key = ? AND version = ?"
+        with self._database.write(durable=False) as connection:
+            return [
+                key
+                for key, version in versions.items()
+                if connection.execute(removal, (owner.key, kind, checked_key(key).encode(), version)).rowcount
+            ]
 
     def owner_keys(self) -> list[str]:
         with self._database.read() as connection:
