@@ -7,7 +7,7 @@ import pytest
 
 from loci.app import App
 from tests.surface.conftest import Connect
-from tests.surface.results import call, written
+from tests.surface.results import call, texts, written
 from tests.surface.runtimes import RUNTIMES, take_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", RUNTIMES, indirect=True)]
@@ -67,7 +67,7 @@ async def test_the_text_of_an_answer_says_it_and_a_change_takes_it_back(
 ) -> None:
     async with connect() as client:
         answer = await client.call_tool("search_documents", {"query": "tide table"})
-    assert "**superseded by notes-tide-new**" in answer.content[0].text
+    assert "**superseded by notes-tide-new**" in texts(answer)[0]
     take_in(
         app, written(tmp_path / "notes", {**NOTES, "tide/new.md": "# High water\n\nThe tide table is on a screen.\n"})
     )

@@ -19,6 +19,8 @@ HOME = Path(loci.__file__).parent
 FUNCTIONS = frozenset(("search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"))
 FROM_THE_START = frozenset(("match", "fullmatch"))
 BOUNDED = {
+    "loci.core.injections._ASKS": 2_000,
+    "loci.core.injections._FURTHER": 300,
     "loci.files.search_query.ENTITY": 2_000,
     **{f"loci.markdown.dates.{name}": 200 for name in ("EDGES", "LABEL", "SEPARATORS")},
     "loci.search.language_stage": 12_000,

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, BaseModel, Field
 
 from loci.core.errors import LociError
 from loci.core.identity import Caller
+from loci.core.injections import LONGEST_WARNING, warning_of
 from loci.documents.document import DocumentText
 from loci.markdown.excerpt import Excerpt, ExcerptRequest, Position
 from loci.mcp.answers import as_text
@@ -57,7 +58,7 @@ class Content(BaseModel):
     next_line: int | None = Field(description="if the answer was cut, the start_line of the rest")
     next_column: int | None = Field(description="if it was cut within a line, the start_column of the rest")
     go_on: str | None = Field(description="if it was cut, how to read the rest")
-    note: str | None = Field(description="why the text is not exactly what is in the file")
+    note: str | None = Field(description="what to know of it: characters that are lost, words that address a model")
     more: list[OtherContent] = Field(
         default_factory=list[OtherContent], exclude_if=lambda value: not value, description="the documents of `more`"
     )
@@ -134,7 +135,7 @@ def _overhead(text: DocumentText) -> int:
     """The bytes that the answer's other fields take of a document, however long they are."""
     most = len(text.text)
     empty = _content(text, Excerpt("", most, most, most, Position(most, most), most))
-    return len(as_text(empty.model_dump()).encode())
+    return len(as_text(empty.model_dump()).encode()) + LONGEST_WARNING
 
 
 def _content(text: DocumentText, part: Excerpt) -> Content:
@@ -152,5 +153,5 @@ def _content(text: DocumentText, part: Excerpt) -> Content:
         next_line=rest and rest.line,
         next_column=column,
         go_on=f"go on with {says}{SECTIONS if HEADING_LINE.search(text.text) else ''}" if rest else None,
-        note=None if text.is_exact else NOT_UTF8,
+        note=". ".join(filter(None, (None if text.is_exact else NOT_UTF8, warning_of(part.text)))) or None,
     )

@@ -10,6 +10,7 @@ from itertools import pairwise
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
+from loci.core.injections import warning_of
 from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
 from loci.documents.validity import lacks_validity
 from loci.markdown.nouns import DateSource, DocumentDate
@@ -86,6 +87,7 @@ class Metadata(BaseModel):
     analysis: str | None = None
     stages: list[Stage] | None = Field(default=None, description="those that failed; all with explain")
     reason: str | None = Field(default=None, description="why there are no results")
+    warning: str | None = Field(default=None, description="if a passage addresses the model that reads it")
     undated: int | None = Field(
         default=None,
         description="of a search in a time: how many of all documents have no date but that of their last change",
@@ -132,12 +134,14 @@ def _tool_result(found: FoundDocuments, metadata: Metadata, max_tokens: int | No
     text, structure = search_room(max_tokens)
     room = MOST_SEARCH_TOKENS if explain else structure
     answer = _Answer(found, metadata, text, room, explain=explain, once=not explain)
+    said = answer.text()
+    answer.results.metadata.warning = warning = warning_of(said)
     structured = answer.results.model_dump(mode="json", exclude_none=not explain)
     whole = None
     if not answer.is_whole:
         every = SearchResults(results=_whole_rows(found, explain=explain), metadata=metadata)
         whole = every.model_dump_json(exclude_none=not explain)
-    return readable_result(answer.text(), structured, whole)
+    return readable_result("\n\n".join(filter(None, (warning, said))), structured, whole)
 
 
 def _metadata(ranking: Ranking, query: str, explain: bool, undated: int | None) -> Metadata:

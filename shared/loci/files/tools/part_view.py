@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
+from loci.core.injections import warning_of
 from loci.files.file import FileVersion, StoredFile
 from loci.files.file_part import FilePart, NextPart
 from loci.files.tools.file_views import is_none
@@ -50,14 +51,14 @@ def part_answer(
         heading=" > ".join(part.heading) or None,
         outline=part.outline or None,
         text=part.text,
-        remark=part.remark,
+        remark=". ".join(filter(None, (part.remark, warning_of(part.text)))) or None,
         next=part.next and _call(file, version, part.next, places),
     )
     under = f", under {part.heading[-1]}" if part.heading else ""
     number = "" if version == file.current else f" (version {version.number})"
     lines = [
         f"{file.full_path}{number}, {part.label}{under}",
-        part.remark,
+        view.remark,
         part.outline and f"Outline:\n{part.outline}",
     ]
     ended = f"Next is {part.next.what}: {_written(view.next)}" if part.next and view.next else "Nothing comes after it."

@@ -6,6 +6,7 @@ from operator import not_
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
+from loci.core.injections import warning_of
 from loci.files.file import StoredFile
 from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage
 from loci.files.lake import LONGEST_ID
@@ -83,6 +84,9 @@ class SearchView(BaseModel):
     match: Match = Field(description="of the best result; none: nothing in the files is about it")
     status: AnswerStatus = Field(description="`reason` says why it is not ok; unavailable: search again later")
     reason: str | None = Field(default=None, exclude_if=is_none)
+    warning: str | None = Field(
+        default=None, description="if a passage addresses the model that reads it", exclude_if=is_none
+    )
     unread: list[UnreadFileView] | None = Field(
         default=None, description="files that fit by name, and could not be read", exclude_if=is_none
     )
@@ -99,7 +103,10 @@ def search_answer(found: FoundFiles, max_tokens: int | None = None) -> CallToolR
     view = _view(found)
     shown = _within(view.model_copy(deep=True), _best_first(found), *search_room(max_tokens))
     whole = None if shown.passages_left_out is None else SearchAnswer(result=view).model_dump_json()
-    return readable_result(_text(shown), SearchAnswer(result=shown).model_dump(mode="json"), whole)
+    text = _text(shown)
+    shown.warning = warning_of(text)
+    structure = SearchAnswer(result=shown).model_dump(mode="json")
+    return readable_result("\n\n".join(filter(None, (shown.warning, text))), structure, whole)
 
 
 def whole_answer(found: FoundFiles) -> SearchAnswer:
