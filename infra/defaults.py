@@ -153,6 +153,10 @@ def loci_layers(stack: Stack, stage: Stage, folders: Layers) -> list[lambda_.Lay
     ]
 
 
+TRACED = ("gateway", "errand", "workflow")
+"""The functions that send traces and metrics. `connect` passes a trace on to tool servers."""
+
+
 def function(
     stack: Stack,
     name: str,
@@ -188,7 +192,7 @@ def function(
         memory_size=size.memory_mb,
         timeout=Duration.seconds(size.timeout_s),
         reserved_concurrent_executions=size.reserved_concurrency,
-        environment=environment(settings),
+        environment=environment(settings) | (stage.otel if name in TRACED else {}),
         role=cast("iam.IRole", role),
         log_group=log,
         logging_format=lambda_.LoggingFormat.JSON,

@@ -166,6 +166,8 @@ class Stage(Part):
     budget_usd: Positive | None = None
     budget_closes: bool = False
     """True: the API refuses all requests from the time when AWS knows that the budget is used up."""
+    otel: dict[Annotated[str, Field(pattern=r"^OTEL_[A-Z_]+$")], str] = {}
+    """Variables of OpenTelemetry: where the functions that answer calls send traces and metrics."""
     tool_functions: list[Annotated[str, Field(pattern=FUNCTION_ARN)]] = []
     """Functions that may be tool servers."""
     settings: dict[str, str] = {}

@@ -11,7 +11,7 @@ ON_LAMBDA = ("--python-version", "3.13", "--python-platform", "x86_64-manylinux_
 LOCKS = {
     "laptop.lock": ["pyproject.toml", "--extra", "sandbox", "--group", "build", *EVERYWHERE],
     "dev.lock": [
-        *("pyproject.toml", "--extra", "aws", "--extra", "sandbox"),
+        *("pyproject.toml", "--extra", "aws", "--extra", "otel", "--extra", "sandbox"),
         *("--group", "build", "--group", "dev", "--group", "infra", *EVERYWHERE),
         *("--constraint", "requirements/laptop.lock"),
     ],

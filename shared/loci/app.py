@@ -9,6 +9,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Protocol
 
 from loci.auth.api_keys import ApiKeys
+from loci.core import tracing
 from loci.core.background import BackgroundQueue
 from loci.core.deadline import within
 from loci.core.events import EventKind, ListName
@@ -73,6 +74,8 @@ class Runtime(Protocol):
     def local_links(self) -> LocalLinks | None: ...
     @property
     def event_log(self) -> "EventLog": ...
+    @property
+    def call_log(self) -> "EventLog": ...
     def read_public(self, url: str) -> bytes:
         """Return what is at a public https address, if it is small. Strangers may name it."""
         ...
@@ -229,7 +232,9 @@ class App:
         """Events, and their followers."""
         from loci.events.api import Events
 
-        return Events(self.runtime.event_log, notices=self._notices())
+        days = self.settings.call_log_days
+        calls = (self.runtime.call_log, days) if days else None
+        return Events(self.runtime.event_log, notices=self._notices(), calls=calls)
 
     def list_changes(self, owner: Owner) -> AsyncGenerator[Collection[ListName]]:
         """The lists of the owner's tool servers that change, in whichever process: see `followed_lists`."""
@@ -304,9 +309,10 @@ class App:
             self.events.end_streams()
 
     def finish(self) -> None:
-        """Write the events that wait to be told: on Lambda this process stands still after its answer."""
+        """Write the events that wait to be told, and send traces: on Lambda this process stands still afterwards."""
         if self.made("events"):
             self.events.finish()
+        tracing.flush()
 
     def close(self, seconds: float | None = None) -> None:
         """End what runs: the server stops. All parts share one deadline; then late parts are named.

@@ -219,6 +219,7 @@ def modules(app: App) -> Sequence[Module]:
         # Before the pages, which take everything below their path. The second path is for them: the cookie of a browser
         # that signed in is valid below `/ui`.
         Module("events", routes=[ModuleRoute(path, events) for path in ("/events", "/ui/events")]),
+        Module("log", routes=[route("/log", "events.log_route:LogRoute")]),
         Module("transfer", routes=[route("/transfer", "transfer.http_route:TransferRoute")]),
         Module("web", routes=[ModuleRoute(path, pages) for path in ("/ui{rest:path}", "/")]),
         Module("oauth", routes=_authorization_routes(app)),

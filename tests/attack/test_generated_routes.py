@@ -51,7 +51,7 @@ GETS = (
         "/ui/settings/health",
     ),
     "/ui/sign-in",
-    *("/events", "/ui/events", "/transfer", "/documents", "/files/@", "/blobs/@", "/healthz"),
+    *("/events", "/log", "/ui/events", "/transfer", "/documents", "/files/@", "/blobs/@", "/healthz"),
 )
 POSTS = (
     *("/ui/files", "/ui/files/@/retry", "/ui/files/@/delete", "/ui/tools/ask", "/ui/approve", "/ui/runs/@/abort"),

@@ -12,6 +12,7 @@ ROUTES = (
     "/ui/tools/tool?id=notes:read",
     "/ui/files",
     "/events",
+    "/log",
     "/transfer",
     "/documents?under=notes",
 )
@@ -39,7 +40,7 @@ def test_no_part_of_a_foreign_page_is_answered(
     assert at_home.ask(Ask(b"", (*HOME, *told), "GET", target)).status == 403
 
 
-@each("target", ["/transfer", "/documents?under=notes", "/events", "/mcp"])
+@each("target", ["/transfer", "/documents?under=notes", "/events", "/log", "/mcp"])
 @each("site", ["cross-site", "same-site"])
 def test_a_link_leads_to_pages_only(at_home: UvicornDoor, target: str, site: str) -> None:
     assert at_home.ask(Ask(b"", (*HOME, *browser("navigate", "document", site)), "GET", target)).status == 403

@@ -49,7 +49,7 @@ ASKS = [
     legacy(PING).having("Host", "127.0.0.1").having("Connection", "close"),
     *(
         Ask(b"", HOME, "GET", target)
-        for target in ("/transfer", "/documents?under=x", "/events", "/ui/files", "/ui/settings/health")
+        for target in ("/transfer", "/documents?under=x", "/events", "/log", "/ui/files", "/ui/settings/health")
     ),
 ]
 PAIRS = [

@@ -12,7 +12,7 @@ from loci.adapters.aws.event_log import KEPT_SECONDS, RecordEventLog
 from loci.adapters.local import event_log as local_module
 from loci.adapters.local.event_log import FolderEventLog
 from loci.core.identity import Owner
-from loci.core.storage_keys import EVENTS
+from loci.core.storage_keys import CALLS, EVENTS
 from loci.core.stores import RecordStore
 from loci.events.api import Events
 from loci.events.event import START, Event, EventLog, EventPosition
@@ -158,6 +158,29 @@ def test_a_file_that_is_full_is_followed_by_another_and_the_oldest_goes(
     assert (names[-1], has_gap) == ("59", True)
     assert [int(name) for name in names] == [*range(60 - len(names), 60)]
     assert sum(one.stat().st_size for one in (tmp_path / ANN.key).iterdir()) < 1200
+
+
+@pytest.fixture(params=["folder", "records"])
+def call_log(
+    request: pytest.FixtureRequest, tmp_path: Path, records: RecordStore, monkeypatch: pytest.MonkeyPatch
+) -> EventLog:
+    monkeypatch.setattr(aws_module, "SETTLED_SECONDS", 0.0)
+    if request.param == "folder":
+        return FolderEventLog(tmp_path / "calls", files=20)
+    return RecordEventLog(records, kind=CALLS, kept_seconds=86_400, keeps_all=True)
+
+
+def test_a_log_of_calls_has_those_that_nobody_followed_and_is_read_from_a_time(
+    call_log: EventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_module, "FILE_BYTES", 10)  # each in a file of its own
+    call_log.append(ANN, [called("a")])
+    call_log.append(BOB, [called("of bob")])
+    begin = time.time()
+    call_log.append(ANN, [called("b")])
+    for since, names in ((0.0, ["a", "b"]), (begin, ["b"])):
+        found, _, _ = read_all(call_log, after=call_log.since(ANN, since))
+        assert found[-len(names) :] == names  # a few older ones may come first
 
 
 def test_a_damaged_line_stops_no_reader_and_half_a_line_is_not_read(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ APART: dict[str, tuple[str, dict[str, object]]] = {
     "backed up": ("prod", {"backup": {"days": 35, "copy_to": VAULT}}),
     "backed up here": ("dev", {"backup": {"days": 7}, "existing": RESTORED}),
     "restored": ("prod", {"existing": RESTORED}),
+    "traced": ("dev", {"otel": {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://otlp.example.com"}}),
     "functions": ("dev", {"tool_functions": [ORDERS]}),
     "upgraded": ("dev", {"opensearch": {**STAGES["dev"]["opensearch"], "version": "3.5"}}),
     "another domain": ("dev", {"opensearch": {**STAGES["dev"]["opensearch"], "name": "loci-next"}}),

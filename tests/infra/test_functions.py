@@ -193,6 +193,13 @@ def test_the_settings_of_a_stage_reach_the_gateway(stacks_of: Synthesised) -> No
     assert variables["LOCI_OIDC_ISSUER"] == "https://id.example.com"
 
 
+def test_the_functions_that_answer_calls_are_told_where_traces_go(stacks_of: Synthesised) -> None:
+    told = functions(stacks_of("traced"))
+    variables = {name: function.get("Environment", {}).get("Variables", {}) for name, (_, function) in told.items()}
+    traced = {name for name, given in variables.items() if "OTEL_EXPORTER_OTLP_ENDPOINT" in given}
+    assert traced == {"Gateway", "Errand", "Workflow"}
+
+
 def test_a_setting_that_loci_does_not_know_ends_the_synthesis() -> None:
     from infra.defaults import environment  # imports the CDK, which takes its time
 

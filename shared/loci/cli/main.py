@@ -40,6 +40,10 @@ COMMANDS: Final = {
         "Set or change your PIN, with which you approve what only a person may, on the pages and with loci approve.",
     ),
     "events": ("events:events", "Follow calls, workflows, approvals, ingestion and tool servers as they happen."),
+    "log": (
+        "log:log",
+        "Show who called which tool, when, from which client, and how it ended: yours only, without contents.",
+    ),
     "files": ("files:cli", "The files of the lake."),
     "tools": (
         "tools:cli",

@@ -25,6 +25,7 @@ from loci.code.ports import (
     no_tools,
 )
 from loci.code.runs import LocalRun, RunQueue, read_later
+from loci.core import tracing
 from loci.core.errors import LociError, NoSpace, NotFound, Refused
 from loci.core.full_disk import freeing
 from loci.core.identity import Caller, Owner
@@ -198,7 +199,9 @@ class Runner:
                 self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
         files = NotedFiles(self._files)
         call = no_tools if self._tools is None else calls_by_name(self._tools, caller)
-        ran = self._executors.run(owner, id, code, files, now + KEPT_SECONDS, cancelled, call=call)
+        with tracing.span("sandbox python"):
+            until, call = now + KEPT_SECONDS, tracing.bound(call)
+            ran = self._executors.run(owner, id, code, files, until, cancelled, call=call)
         with suppress(NoSpace):  # the answer is not to be lost
             self._note(owner, id, code, [*files.read_ones.values()], ran, now)
         if isinstance(ran.outcome, RunFailure) and ran.outcome.code == NOT_STARTED:

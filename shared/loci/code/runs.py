@@ -15,6 +15,7 @@ from functools import partial
 from typing import cast
 
 from loci.code.ports import Cancelled, Jobs
+from loci.core import tracing
 from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
@@ -77,7 +78,7 @@ class RunQueue:
     def enter(self, owner: str, work: Callable[[], None]) -> None:
         """Do the work on a thread of its own when its turn comes. Raises `Unavailable` if the queue is too long."""
         with self._lock:
-            queue = self._queues.setdefault(owner, _OwnerQueue())
+            queue, work = self._queues.setdefault(owner, _OwnerQueue()), tracing.bound(work)
             if queue.running + len(queue.waiting) >= self.most:
                 what = f"{self.most} runs of yours are under way or wait, which is the most"
                 raise Unavailable(what, "Wait for some of them, then call again", code="SANDBOX_BUSY")

@@ -16,6 +16,7 @@ from loci.code.bridge import UNDEFINED, Bridge, PastRuns, clients
 from loci.code.packages import NOT_STARTED, WHEN_NOT_STARTED
 from loci.code.ports import Cancelled, Completed, Failed, Fault, Measured, Sandbox, never
 from loci.code.runs import LocalRun, RunQueue, late_failure, read_later
+from loci.core import tracing
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.ids import content_id
@@ -293,7 +294,8 @@ class TypeScript:
             if known is not None:
                 self._past_runs.ended(caller, code, request.intent, request.context, bridge, known)
                 return _with_refused(typescript_answer(known, cached=True) | offers, paths)
-            ended = self._sandbox.run(caller.owner, job, bridge.call, cancelled)
+            with tracing.span("sandbox typescript"):
+                ended = self._sandbox.run(caller.owner, job, tracing.bound(bridge.call), cancelled)
             if cancelled():
                 bridge.cancelled.cancel()
         except LociError as error:

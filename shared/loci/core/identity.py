@@ -81,6 +81,8 @@ class Caller:
     """The id of their key, or of a person's consent: others may have one of the same name."""
     calls_per_month: int | None = field(default=None, compare=False)
     """The most calls of tools in a month of their key; None: nobody counts them."""
+    client: str = field(default="", compare=False)
+    """The name and the version of their client, as it tells them: `claude-code/2.1.0`."""
     session: str = field(default="", compare=False)
     """A hash that stands for the session of their client; empty in revisions without sessions."""
 
@@ -95,9 +97,9 @@ class Caller:
     def as_json(self) -> JsonObject:
         """The caller, as the record of work that outlives the call keeps them. Its owner is the record's."""
         told: JsonObject = {"proof": self.proof, "scopes": [*sorted(self.scopes)], "expires": self.expires}
-        # Nothing in it may turn a line around, or take no place.
-        name = "".join(one if one.isprintable() else " " for one in self.name[:LONGEST_CALLER]).strip()
+        name = one_line(self.name)
         told |= {"credential": self.credential} if self.credential else {}
+        told |= {"client": self.client} if self.client else {}
         return told | ({"name": name} if name else {}) | ({} if self.over_http else {"over_http": False})
 
     @staticmethod
@@ -107,8 +109,15 @@ class Caller:
         scopes = frozenset(cast("list[str]", value["scopes"]))
         expires = cast("float | None", value["expires"])
         over_http, name = value.get("over_http") is not False, str(value.get("name", ""))
-        credential = str(value.get("credential", ""))
-        return Caller(owner, proof, scopes, expires, over_http=over_http, name=name, credential=credential)
+        credential, client = str(value.get("credential", "")), str(value.get("client", ""))
+        return Caller(
+            owner, proof, scopes, expires, over_http=over_http, name=name, credential=credential, client=client
+        )
+
+
+def one_line(name: str) -> str:
+    """The beginning of a name that somebody chose: nothing in it may turn a line around, or take no place."""
+    return "".join(one if one.isprintable() else " " for one in name[:LONGEST_CALLER]).strip()
 
 
 LOCAL_CALLER = Caller(LOCAL, "local")

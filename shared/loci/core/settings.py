@@ -212,6 +212,9 @@ class Settings(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="the lowest level that is logged"
     )
+    call_log_days: int = Field(
+        90, ge=0, description="for how many days `loci log` has each call, without contents; 0: it has none"
+    )
     pull_models: bool = Field(True, description="download missing models when the server starts")
     embedder: str | None = Field(None, description="the embedder; default: bge-small-en-v1.5, else any installed one")
     reranker: str | None = Field(None, description="the reranker; default: bge-reranker-base, else any installed one")

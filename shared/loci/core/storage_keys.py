@@ -14,6 +14,8 @@ RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
 """The attributes of those rows that a run may write: not their expiry."""
 EVENTS = "events"
 """The kind of records that hold the events of each owner. Every function writes them."""
+CALLS = "calls"
+"""The kind of records that hold the log of each owner's calls."""
 VECTORS = "vectors"
 """The kind of the records beside S3 Vectors."""
 INDEX_FILLS = "index_fill"

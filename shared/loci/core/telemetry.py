@@ -10,6 +10,7 @@ from typing import Literal, TextIO
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
+from loci.core import tracing
 from loci.core.errors import LociError
 from loci.core.identity import Caller
 
@@ -83,6 +84,8 @@ class Telemetry:
         setattr(logging, "logAsyncioTasks", False)  # noqa: B010 (Python 3.12 would put a task's name on each line)
         # The SDK's transport writes a line about each request.
         logging.getLogger("mcp").setLevel(logging.WARNING)
+        if problem := tracing.start():
+            (self._plain or self._json).warning(problem)
 
     def call(
         self, *, tool: str, door: str, owner: str, ms: float, outcome: Outcome, code: str, asked: int, answered: int
@@ -178,4 +181,5 @@ class Calls:
             asked=called.asked,
             answered=called.answered,
         )
+        tracing.ended(called)
         self._count(called)

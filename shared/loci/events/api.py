@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from loci.core.background import BackgroundQueue
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.events import EVENT_KINDS, EventKind
-from loci.core.identity import Owner
+from loci.core.identity import Owner, one_line
 from loci.core.json import JsonObject
 from loci.core.secrets_in_text import argument_sizes, fit_to_show
 from loci.core.telemetry import Called
@@ -105,22 +105,69 @@ GATHERING: Final = 0.03
 """Seconds in which events gather, to be written at once."""
 
 
-class Events:
-    """The events of each owner: written, kept, followed."""
+class EventWriter:
+    """Writes events to a log, without keeping anybody waiting."""
 
-    def __init__(self, log: EventLog, clock: Callable[[], float] = time.time, notices: "Notices | None" = None) -> None:
-        """`notices`: get each event, for people who follow no stream."""
+    def __init__(
+        self,
+        log: EventLog,
+        clock: Callable[[], float],
+        writing: BackgroundQueue,
+        written: Callable[[Owner], None] = lambda _: None,
+    ) -> None:
+        """`written`: called whenever events of the owner were written."""
+        self._log = log
+        self._clock = clock
+        self._writing = writing
+        self._written = written
+        self._turn = threading.Lock()
+        self._waiting: dict[Owner, list[Event]] = {}
+        self._left_out: dict[Owner, int] = {}
+        """The number of events that could not be written. The next written event is preceded by that number."""
+
+    def add(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:
+        """Have the event written soon."""
+        with self._turn:
+            waiting = self._waiting.setdefault(owner, [])
+            if len(waiting) < MOST_WAITING:
+                waiting.append(Event(kind, self._clock(), fields))
+            else:
+                self._left_out[owner] = self._left_out.get(owner, 0) + 1
+        self._writing.do(partial(self._write, owner), (self, owner))
+
+    def _write(self, owner: Owner) -> None:
+        with self._turn:
+            events = [replace(one, fields=fit_to_show(one.fields)) for one in self._waiting.pop(owner, [])]
+            lost = self._left_out.pop(owner, 0)
+        try:
+            self._log.append(owner, [*events, missed_event(self._clock(), lost)] if lost else events)
+        except LociError:
+            with self._turn:
+                self._left_out[owner] = self._left_out.get(owner, 0) + lost + len(events)
+        self._written(owner)
+
+
+class Events:
+    """The events of each owner: written, kept, followed. And the log of calls, which is kept for longer."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        clock: Callable[[], float] = time.time,
+        notices: "Notices | None" = None,
+        calls: tuple[EventLog, int] | None = None,
+    ) -> None:
+        """`notices`: get each event, for people who follow no stream. `calls`: their log, and how many days it has."""
         self.notices = notices
         self.log = log
         self.streams = Streams()
         self.followed_lists = Streams()
         """The clients that are told of changed lists: they take no place of those who read events."""
         self._clock = clock
-        self._turn = threading.Lock()
-        self._waiting: dict[Owner, list[Event]] = {}
-        self._left_out: dict[Owner, int] = {}
-        """The number of events that could not be written. The next written event is preceded by that number."""
+        self._calls = calls
         self._writing = BackgroundQueue(GATHERING)
+        self._events = EventWriter(log, clock, self._writing, self.streams.wake)
+        self._call_log = EventWriter(calls[0], clock, self._writing) if calls else None
         # A command may end without a word to its parts.
         weakref.finalize(self, _finish, self._writing, notices, PATIENCE)
 
@@ -128,16 +175,10 @@ class Events:
         """Report an event, without waiting."""
         if self.notices is not None:
             self.notices.tell(owner, kind, fields)
-        with self._turn:
-            waiting = self._waiting.setdefault(owner, [])
-            if len(waiting) < MOST_WAITING:
-                waiting.append(Event(kind, self._clock(), fields))
-            else:
-                self._left_out[owner] = self._left_out.get(owner, 0) + 1
-        self._writing.do(partial(self._write, owner), owner)
+        self._events.add(owner, kind, fields)
 
     def called(self, called: Called) -> None:
-        """Report a call as an event."""
+        """Report a call as an event, and put it into the log of calls with its caller, but without its arguments."""
         fields: JsonObject = {
             "tool": called.tool,
             "door": called.door,
@@ -146,21 +187,32 @@ class Events:
             "ms": round(called.ms, 2),
             "asked": called.asked,
             "answered": called.answered,
-            "arguments": argument_sizes(called.arguments),
         }
-        self.tell(called.caller.owner, "call", fields)
+        owner, by = called.caller.owner, called.caller
+        if self._call_log is not None:
+            who = {"proof": by.proof, "key": one_line(by.name), "credential": by.credential}
+            told = {**who, "client": by.client, "session": by.session}
+            self._call_log.add(owner, "call", {**fields, **{name: text for name, text in told.items() if text}})
+        self.tell(owner, "call", {**fields, "arguments": argument_sizes(called.arguments)})
 
-    def _write(self, owner: Owner) -> None:
-        """Write the waiting events, and wake the owner's streams."""
-        with self._turn:
-            events = [replace(one, fields=fit_to_show(one.fields)) for one in self._waiting.pop(owner, [])]
-            lost = self._left_out.pop(owner, 0)
-        try:
-            self.log.append(owner, [*events, missed_event(self._clock(), lost)] if lost else events)
-        except LociError:
-            with self._turn:
-                self._left_out[owner] = self._left_out.get(owner, 0) + lost + len(events)
-        self.streams.wake(owner)
+    def calls(
+        self, owner: Owner, since: float, tool: str | None = None, after: EventPosition | None = None
+    ) -> EventBatch:
+        """The next logged calls of the owner since that time, the oldest first: of this tool, if one is named.
+
+        `after`: the place that an earlier answer gave.
+        """
+        if self._calls is None:
+            what = "No log of calls is kept here: call_log_days is 0"
+            raise Refused(what, "Set it to the days for which you want one", code="NO_CALL_LOG")
+        log, days = self._calls
+        since = max(since, self._clock() - days * 86_400)
+        read = log.after(owner, after or log.since(owner, since))
+
+        def fits(one: Event) -> bool:
+            return one.at >= since and tool in (None, one.fields.get("tool", tool))
+
+        return replace(read, events=[(at, one) for at, one in read.events if fits(one)])
 
     def finish(self, seconds: float = PATIENCE) -> None:
         """Write and send what waits: this process may stand still, or end."""

@@ -91,6 +91,10 @@ class EventLog(Protocol):
         """The place where a reader begins who wants only what comes."""
         ...
 
+    def since(self, owner: Owner, at: float) -> EventPosition:
+        """A position before all kept events since that time. Some older events may come first."""
+        ...
+
     def after(self, owner: Owner, place: EventPosition) -> EventBatch:
         """Return the next events after the position, or after a gap if the position is not kept any more."""
         ...

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, cast
 from urllib.parse import urlsplit
 
+from loci.core import tracing
 from loci.core.deadline import within
 from loci.core.errors import Conflict, Damaged, LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
@@ -53,11 +54,13 @@ class ServerRequest:
     """Another request than for tools: `arguments` has its parameters."""
     session: str = ""
     """The client session, if each has connections of its own."""
+    trace: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The trace that the call is a part of."""
     answers: ServerAnswers | None = None
     """The answers to what the server asked when the call was made before."""
 
     def to_json(self) -> JsonObject:
-        asked = (*(("answers",) if self.answers else ()), *(("session",) if self.session else ()))
+        asked = [one for one in ("answers", "session", "trace") if getattr(self, one)]
         what = () if self.tool is None else ("tool", "arguments", "seconds", *asked)
         if self.method:
             what = ("method", "arguments", *(("session",) if self.session else ()))
@@ -151,7 +154,8 @@ class ServerConnector:
         server = replace(self._list.get(ask.owner, ask.server), session=ask.session)
         call = partial(self._list.servers.call, ask.owner, server, ask.tool, ask.arguments, seconds=ask.seconds)
         try:
-            return {"result": call(answers=ask.answers)}
+            with tracing.continuing(ask.trace):
+                return {"result": call(answers=ask.answers)}
         except ServerAsks as asks:
             if asks.waiting is None:
                 return {"asks": asks.as_json()}

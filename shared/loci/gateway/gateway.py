@@ -5,12 +5,13 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, lru_cache, partial
 from typing import Any, cast
 
+from loci.core import tracing
 from loci.core.cancellation import Cancellation
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
 from loci.core.identity import Caller, Owner
@@ -111,7 +112,9 @@ class Gateway:
         Raises `LociError` if nothing was called, or if the tool gave no result; `ServerAsks` if its server asks a
         question and the person is `here`. Elsewhere the question goes to the queue of approvals.
         """
-        with reporting(self._calls, caller, door, arguments) as under_way:
+        # The call of a client has the span of its request.
+        traced = tracing.span("execute_tool") if door in ("code", "workflow") else nullcontext()
+        with traced, reporting(self._calls, caller, door, arguments) as under_way:
             own = self._own.find(_plain(spelling))
             if own is not None:
                 under_way.tool = own.wire_name
@@ -135,7 +138,7 @@ class Gateway:
             if server.entry.session_per_client:
                 server = replace(server, session=caller.session or caller.credential)
             call = partial(
-                self._list.servers.call,
+                self._call_server,
                 caller.owner,
                 server,
                 tool.name,
@@ -150,6 +153,11 @@ class Gateway:
             if tool.output_schema is None and under_way.result.get("isError") is not True:
                 self._seen_shapes.note(caller.owner, tool.id, partial(value_of, tool, under_way.result))
             return tool, under_way.result
+
+    def _call_server(self, owner: Owner, server: ConfiguredServer, tool: str, *args: Any, **more: Any) -> JsonObject:
+        told = {"mcp.method.name": "tools/call", "gen_ai.tool.name": tool, "loci.server": server.name}
+        with tracing.span(f"tools/call {tool}", told, "client"):
+            return self._list.servers.call(owner, server, tool, *args, **more)
 
     def checker(self, owner: Owner, is_open: IsOpen) -> Callable[[str, JsonObject], CheckedCall]:
         """A function that checks a call that a plan makes later. It raises `LociError` if the call cannot be made.

@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context
 
-from loci.core.identity import STDIO_CALLER, Caller
+from loci.core.identity import STDIO_CALLER, Caller, one_line
 from loci.core.settings import INSIDE
 
 SCOPE_KEY = "loci.caller"
@@ -28,7 +29,15 @@ PATIENCE = 5.0
 def caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
     """The caller of a request: over HTTP the one that the gatekeeper recognised, over stdio the local person."""
     request = context.request
-    return STDIO_CALLER if request is None else request.scope[SCOPE_KEY]
+    caller = STDIO_CALLER if request is None else request.scope[SCOPE_KEY]
+    if caller.client or (told := context.session.client_params) is None:
+        return caller
+    return replace(caller, client=client_name(told.client_info.name, told.client_info.version))
+
+
+def client_name(name: object, version: object) -> str:
+    """The name and the version of a client, as `Caller.client` has them."""
+    return one_line(f"{name}/{version}") if isinstance(name, str) and isinstance(version, str) else ""
 
 
 def shows_pages(context: ServerRequestContext[Any, Any]) -> bool:

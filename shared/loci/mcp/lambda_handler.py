@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mangum import Mangum
 from starlette.applications import Starlette
 
+from loci.core import tracing
 from loci.core.deadline import within
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def job_handler(app: "App", finish: Callable[[], None] = lambda: None) -> Handle
 
     def handle(event: dict[str, Any], _: Any) -> None:
         try:
-            jobs[event["vertical"]](event["job"])
+            with tracing.continuing(event.get("trace")):
+                jobs[event["vertical"]](event["job"])
         finally:
             finish()
 

@@ -20,9 +20,13 @@ from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import server as sdk_server
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
+from opentelemetry.propagate import set_global_textmap
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 __all__ = ["ReadStream", "SdkServer", "WriteStream"]
 
+# The SDK's clients pass a trace on to tool servers. Baggage would be what Loci's own clients wrote.
+set_global_textmap(TraceContextTextMapPropagator())
 # The SDK would add its own handler to the root logger, and load rich for it (17 ms). Loci has its own logs.
 setattr(sdk_server, "configure_logging", logging.getLogger)  # noqa: B010 (the name is the SDK's own)
 

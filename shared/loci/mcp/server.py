@@ -40,6 +40,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from loci.core import tracing
 from loci.core.deadline import out_of_time, time_left
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.events import ListName
@@ -49,7 +50,7 @@ from loci.core.scopes import scope_of
 from loci.core.telemetry import UNKNOWN, Called, Door
 from loci.core.version import version
 from loci.mcp.answers import ToolAnswer, answer_within_budget, server_result_within_budget
-from loci.mcp.caller import caller_of, principal
+from loci.mcp.caller import SCOPE_KEY, caller_of, principal
 from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, answer_request, failed_call, protocol_error, unknown_tool
 from loci.mcp.module import Module, tool_families
 from loci.mcp.resources import filled_prompt, listed_prompt, serve_resources
@@ -82,6 +83,7 @@ METHODS = (
     "resources/read",
     "resources/templates/list",
 )
+OTHER_METHODS = ("initialize", "server/discover", "ping", "completion/complete", "subscriptions/listen")
 NEEDED = {
     "tools/call": "Give the `name` of a tool; tools/list lists them",
     "prompts/get": "Give the `name` of a prompt; prompts/list lists them",
@@ -158,7 +160,8 @@ class LociServer(SdkServer):
         )
         self.tells_changes = tells_changes and self._upstream is not None
         """True if clients are told of changed lists. Nothing may stay open on Lambda."""
-        self.low_level.middleware += [ProtocolErrors(lambda name: catalog.find(name) is not None)]
+        # Instead of the SDK's own spans, which have callers' names of tools and texts of errors.
+        self.low_level.middleware[:] = [_traced, ProtocolErrors(lambda name: catalog.find(name) is not None)]
         if self.tells_changes:
             self.low_level.middleware.append(_declare_changes)
             self.low_level.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self._listen)
@@ -387,6 +390,26 @@ def _text_size(result: ToolAnswer) -> int:
 def changed_notification(name: ListName) -> JSONRPCNotification:
     """The notification that a list has changed, for clients that have not subscribed."""
     return JSONRPCNotification(jsonrpc="2.0", method=f"notifications/{name}/list_changed")
+
+
+async def _traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Go on with the client's trace, which `_meta` names, or else the header of the request."""
+    meta: Mapping[str, object] = ctx.meta or {}
+    given = meta if "traceparent" in meta or ctx.request is None else ctx.request.headers
+    with tracing.continuing(given):
+        if ctx.request_id is None or not tracing.is_on():
+            return await call_next(ctx)
+        session = "" if ctx.request is None else ctx.request.scope[SCOPE_KEY].session
+        told = {
+            "mcp.method.name": ctx.method if ctx.method in (*METHODS, *OTHER_METHODS) else "other",
+            "mcp.protocol.version": ctx.protocol_version,
+            "jsonrpc.request.id": str(ctx.request_id)[:LONGEST_NAME],
+            "network.transport": "pipe" if ctx.request is None else "tcp",
+            "loci.owner": caller_of(ctx).owner.key,
+            **({"mcp.session.id": session} if session else {}),
+        }
+        with tracing.request(told["mcp.method.name"], told):
+            return await call_next(ctx)
 
 
 async def _declare_changes(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

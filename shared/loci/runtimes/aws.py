@@ -17,7 +17,7 @@ from loci.core.identity import Owner, UnnamedOwner
 from loci.core.json import iso
 from loci.core.settings import Settings, load_settings
 from loci.core.signing import Keyring, given_secrets
-from loci.core.storage_keys import ARRIVING, FILES_IN, UPLOADS, UPLOADS_A_CALL, owner_and_rest, owner_prefix
+from loci.core.storage_keys import ARRIVING, CALLS, FILES_IN, UPLOADS, UPLOADS_A_CALL, owner_and_rest, owner_prefix
 from loci.runtimes.providers import Providers
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class AwsRuntime(Providers):
         self.arriving = S3Blobs(self.bucket, self.clients, ARRIVING)
         super().__init__(settings, DynamoRecords(settings.aws.table, self.blobs, time.time, self.clients))
         self.event_log = RecordEventLog(self.records)
+        kept = settings.call_log_days * 86_400.0
+        self.call_log = RecordEventLog(self.records, kind=CALLS, kept_seconds=kept, keeps_all=True)
         self._signs = signs
         self._at_once = at_once
         self.keyring = Keyring(signing_secrets(settings, self.clients) if signs else ())

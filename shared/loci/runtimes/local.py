@@ -9,7 +9,7 @@ from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.settings import Settings
 from loci.core.signing import Keyring, given_secrets
-from loci.core.storage_keys import DAMAGED
+from loci.core.storage_keys import CALLS, DAMAGED
 from loci.runtimes.providers import Providers
 
 # Adapters are loaded in the functions that need them: a cold start pays for one request, and the image of the
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from loci.workflows.parts import WorkflowAdapters
 
 DATABASE = "loci.db"
+CALL_FILES = 20
+"""The files of an owner's log of calls: 40 MB, some 150,000 calls."""
 EXECUTOR_IDLE_SECONDS = 900.0
 """An executor that is idle for so long is saved and ended."""
 
@@ -52,6 +54,7 @@ class LocalRuntime(Providers):
             reserve.before_write()
             self._database = Database(folder / DATABASE, reserve)
         self.event_log = FolderEventLog(folder / "events")
+        self.call_log = FolderEventLog(folder / CALLS, files=CALL_FILES)
         super().__init__(settings, SqliteRecords(self._database, time.time, Ages(time.time)))
 
     def read_public(self, url: str) -> bytes:

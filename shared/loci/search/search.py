@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from loci.core import tracing
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.search.document_index import DocumentIndex, whole
@@ -86,8 +87,9 @@ class StageLog:
         """Log a stage that took the time since `start`."""
         self.took(stage, (time.perf_counter() - self.began) * 1000, note)
 
-    def took(self, stage: StageName, ms: float, note: str) -> None:
+    def took(self, stage: StageName, ms: float, note: str, *, end_ns: int | None = None) -> None:
         self.stages.append(Stage(stage, True, round(ms, 2), note))
+        tracing.past(f"search {stage}", ms, end_ns=end_ns)
 
     def skipped(self, stage: StageName, why: str) -> None:
         self.stages.append(Stage(stage, False, 0.0, why))
@@ -107,6 +109,7 @@ class QuestionVector:
     embedding: QueryEmbedding | None = None
     failure: Unavailable | None = None
     ms: float = 0.0
+    end_ns: int = 0
 
     @property
     def for_index(self) -> QueryVector:
@@ -123,6 +126,7 @@ class QuestionVector:
                 self.failure = error
                 raise
             self.embedding, self.ms = embedding, (time.perf_counter() - began) * 1000
+            self.end_ns = time.time_ns()
         return self.embedding.vector
 
 
@@ -178,7 +182,7 @@ class Look:
             log.failed("vector", vector.failure)
             return self._found(self.where, most)
         if vector and vector.embedding:
-            log.took("vector", vector.ms, vector.model.identity)
+            log.took("vector", vector.ms, vector.model.identity, end_ns=vector.end_ns)
         return found
 
     def _found(self, where: Where, most: int) -> list[Candidate]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
+from loci.core import tracing
 from loci.core.deadline import time_left
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import LOCAL_CALLER, Caller, Owner, asked_by
@@ -293,6 +294,7 @@ class Workflows:
             caller=caller.as_json(),
             repeats=repeats,
             title=title.strip()[:LONGEST_TITLE],
+            trace=tracing.carried(),
             slot=slot,
             began=now,
         )

@@ -7,6 +7,7 @@ from functools import cache, partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
+from loci.core import tracing
 from loci.core.cancellation import Cancellation
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.core.identity import Caller, Owner
@@ -199,7 +200,7 @@ class Attempts:
         self._again.pop(task.id, None)
         attempt = _Attempt(run.tasks[task.id].tries, time.monotonic() + task.seconds + MARGIN_SECONDS)
         self._running[task.id] = attempt
-        DAEMON_THREADS.start(partial(self._run, run, task, attempt))
+        DAEMON_THREADS.start(partial(self._traced, run, task, attempt))
 
     def wait(self, run: Run, until: float, is_over: Callable[[], bool]) -> list[tuple[str, TaskState]]:
         """Wait until there is something to do, at most until then, and return the ends of tasks that came."""
@@ -218,6 +219,11 @@ class Attempts:
             now = time.monotonic()
             if given or now >= soonest or is_over():
                 return [*self._ends(run, given), *self._overdue(run, now)]
+
+    def _traced(self, run: Run, task: Task, attempt: _Attempt) -> None:
+        told = {"loci.workflow": self._id, "loci.task": task.id, "loci.try": attempt.number}
+        with tracing.continuing(run.trace), tracing.span(f"task {task.tool or task.kind}", told):
+            self._run(run, task, attempt)
 
     def _run(self, run: Run, task: Task, attempt: _Attempt) -> None:
         """Run an attempt of a task, on a thread of its own."""

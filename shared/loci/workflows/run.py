@@ -164,6 +164,8 @@ class Run(BaseModel):
     replans: int = 0
     retries: int = 0
     decisions: tuple[Decision, ...] = ()
+    trace: dict[str, str] = {}
+    """The trace of the call that began the run: its tasks are parts of it."""
     token: str = ""
     """The token that tells Step Functions that the run goes on."""
 

@@ -35,7 +35,19 @@ class RecordEventLog:
     The answer of a call waits until its event is written. So calls are recorded only after somebody asked for events.
     """
 
-    def __init__(self, records: RecordStore, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        records: RecordStore,
+        clock: Callable[[], float] = time.time,
+        *,
+        kind: str = EVENTS,
+        kept_seconds: float = KEPT_SECONDS,
+        keeps_all: bool = False,
+    ) -> None:
+        """`keeps_all`: calls are recorded also if nobody has asked for events."""
+        self._kind = kind
+        self._kept_seconds = kept_seconds
+        self._keeps_all = keeps_all
         self._records = records
         self._clock = clock
         self._turn = threading.Lock()
@@ -44,20 +56,23 @@ class RecordEventLog:
         """By owner: True if a stream follows the events, and the time until which this answer counts."""
 
     def append(self, owner: Owner, events: Sequence[Event]) -> None:
-        until = self._clock() + KEPT_SECONDS
+        until = self._clock() + self._kept_seconds
         for one in events:
-            if one.kind != "call" or self._is_followed(owner):
-                self._records.put(owner, EVENTS, self._new_key(), one.stored(), expires_at=until, durable=False)
+            if self._keeps_all or one.kind != "call" or self._is_followed(owner):
+                self._records.put(owner, self._kind, self._new_key(), one.stored(), expires_at=until, durable=False)
 
     def end(self, owner: Owner) -> EventPosition:
         self._follow(owner)
         return self._at(0)
 
+    def since(self, owner: Owner, at: float) -> EventPosition:  # noqa: ARG002
+        return self._at(min(0.0, max(at - self._clock(), -self._kept_seconds)) - AHEAD_SECONDS)
+
     def after(self, owner: Owner, place: EventPosition) -> EventBatch:
         self._follow(owner)
         settled = self._at(-SETTLED_SECONDS)
-        has_gap = place.part != START.part and not self._at(-KEPT_SECONDS) <= place <= self._at(AHEAD_SECONDS)
-        page = self._records.list(owner, EVENTS, limit=AT_ONCE, after=_key(START if has_gap else place))
+        has_gap = place.part != START.part and not self._at(-self._kept_seconds) <= place <= self._at(AHEAD_SECONDS)
+        page = self._records.list(owner, self._kind, limit=AT_ONCE, after=_key(START if has_gap else place))
         read = [(_place(one), one) for one in page.records]
         events = [(at, event) for at, one in read if at < settled and (event := Event.from_stored(one.value))]
         if page.next is not None and read[-1][0] < settled:
@@ -77,7 +92,7 @@ class RecordEventLog:
     def _follow(self, owner: Owner) -> None:
         """Have all processes record the owner's calls."""
         now = self._clock()
-        is_followed, until = self._known.get(owner, (False, 0.0))
+        is_followed, until = self._known.get(owner, (self._keeps_all, now))
         if not is_followed or now > until:
             self._records.put(owner, FOLLOWED, "last", {"at": now}, expires_at=now + FOLLOWED_SECONDS)
             self._keep(owner, is_followed=True)

@@ -3,6 +3,7 @@
 import json
 
 from loci.adapters.aws.clients import Clients, translate_errors
+from loci.core import tracing
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 
@@ -28,7 +29,7 @@ class LambdaJobs:
             self._clients.lambda_.invoke(
                 FunctionName=self._function,
                 InvocationType="Event",
-                Payload=json.dumps({"vertical": self._vertical, "job": job}).encode(),
+                Payload=json.dumps({"vertical": self._vertical, "job": job, "trace": tracing.carried()}).encode(),
             )
 
 

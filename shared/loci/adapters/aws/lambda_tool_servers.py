@@ -9,6 +9,7 @@ from contextvars import copy_context
 from typing import Any
 
 from loci.adapters.aws.clients import Clients, invoke, translate_errors
+from loci.core import tracing
 from loci.core.cancellation import Cancellation
 from loci.core.deadline import time_for, time_left
 from loci.core.errors import Misconfigured, Unavailable
@@ -71,8 +72,8 @@ class LambdaToolServers:
         answers: ServerAnswers | None = None,
     ) -> JsonObject:
         limit = time_for(server.entry.seconds if seconds is None else seconds, of_rest=SHARE)
-        session = server.session
-        request = ServerRequest(owner, server.name, tool, arguments, limit, answers=answers, session=session)
+        given = (owner, server.name, tool, arguments, limit)
+        request = ServerRequest(*given, session=server.session, trace=tracing.carried(), answers=answers)
         answer = self._answer(request, cancelled)
         if "asks" in answer:
             raise asks_from_json(answer["asks"])

@@ -15,6 +15,7 @@ from loci.core.errors import Misconfigured, Unavailable
 from loci.core.full_disk import current_freeing, disk_error
 from loci.core.identity import Owner
 from loci.core.signing import SHORTEST_SECRET
+from loci.core.storage_keys import CALLS
 
 TEMPORARY = re.compile(r"\.[0-9a-f]{16}|\.[a-z0-9_]{8}|\.(?:secret|probe)-[0-9a-f]{8}|\.command-[0-9]+")
 """The names of temp files, of this version of Loci and of earlier ones."""
@@ -70,7 +71,7 @@ def sweep_data(folder: Path) -> None:
 
 
 def remove_folders(folder: Path, owner: Owner) -> int:
-    """Remove the owner's events and executors, and return the number of executors."""
+    """Remove the owner's events, log of calls and executors, and return the number of executors."""
     from loci.adapters.local.executors.executor_folder import ExecutorFolder  # a start does without
 
     number = 0
@@ -82,7 +83,8 @@ def remove_folders(folder: Path, owner: Owner) -> int:
                 raise Unavailable(what, "Stop the server, and repeat it", code="EXECUTOR_IN_USE")
             executor.remove()
             number += 1
-    shutil.rmtree(folder / "events" / owner.key, ignore_errors=True)
+    for log in ("events", CALLS):
+        shutil.rmtree(folder / log / owner.key, ignore_errors=True)
     return number
 
 

@@ -17,7 +17,7 @@ from loci.core.identity import Owner
 from loci.events.event import START, Event, EventBatch, EventPosition
 
 FILE_BYTES: Final = 2 << 20
-"""Bytes after which a new file begins. The one before the last two is then removed."""
+"""Bytes after which a new file begins. The oldest one is then removed."""
 AT_ONCE: Final = 200
 """The most events in one answer."""
 
@@ -25,8 +25,10 @@ AT_ONCE: Final = 200
 class FolderEventLog:
     """A place is the number of a file, and a byte in it. Numbers grow, also after the folder was removed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, files: int = 2) -> None:
+        """`files`: how many are kept of each owner."""
         self._folder = folder
+        self._files = files
 
     def append(self, owner: Owner, events: Sequence[Event]) -> None:
         content = b"".join(json.dumps(one.stored(), separators=(",", ":")).encode() + b"\n" for one in events)
@@ -42,13 +44,18 @@ class FolderEventLog:
             except OSError:  # no line is left half
                 os.truncate(last, size)
                 raise
-            for old in parts[:-2]:
+            for old in parts[: -self._files]:
                 _file(folder, old).unlink(missing_ok=True)
 
     def end(self, owner: Owner) -> EventPosition:
         folder = self._folder / owner.key
         parts = _parts(folder)
         return EventPosition(parts[-1], _size(folder, parts[-1])) if parts else START
+
+    def since(self, owner: Owner, at: float) -> EventPosition:
+        # The number of a file is the time of its beginning, in milliseconds.
+        begun = [one for one in _parts(self._folder / owner.key) if one <= at * 1000]
+        return EventPosition(begun[-1], 0) if begun else START
 
     def after(self, owner: Owner, place: EventPosition) -> EventBatch:
         folder = self._folder / owner.key

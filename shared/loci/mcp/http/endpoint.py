@@ -24,7 +24,7 @@ from starlette.types import Message, Receive, Scope, Send
 from loci.core.errors import AS_A_FILE, CallsUsedUp, LociError
 from loci.core.identity import Caller
 from loci.core.ids import content_id
-from loci.mcp.caller import PAGES_KEY, SCOPE_KEY
+from loci.mcp.caller import PAGES_KEY, SCOPE_KEY, client_name
 from loci.mcp.http.address import Addresses, check_single
 from loci.mcp.http.body import Batch, Body, parse_body, read_body
 from loci.mcp.http.open_answers import EVENTS, ListChanges, closed, do_until, tell_changes, while_allowed
@@ -268,7 +268,8 @@ class Gatekeeper:
         form = _form(headers.get("accept"))
         _check_type(headers.get("content-type", ""))
         session = headers.get("mcp-session-id") if has_sessions else None
-        shows_pages = session is not None and await on_thread(self._sessions.check, session, caller)
+        client, shows_pages = ("", False) if session is None else await on_thread(self._sessions.check, session, caller)
+        caller = replace(caller, client=client) if client else caller
         body = parse_body(await read_body(asked.receive, headers.get("content-length"), advice=AS_A_FILE))
         await self._count_calls(caller, body)
         passed = _passed_on(asked.scope, caller, session, shows_pages=shows_pages)
@@ -282,7 +283,8 @@ class Gatekeeper:
         if body.tolerated:
             self._app.telemetry.tolerated("closing braces behind the message")
         if has_sessions and body.message.get("method") == "initialize":
-            id = self._sessions.begin(caller, shows_pages=_declares_pages(body.message))
+            client, shows_pages = _declared_client(body.message), _declares_pages(body.message)
+            id = self._sessions.begin(caller, client=client, shows_pages=shows_pages)
             extra.append((SESSION, id.encode()))
         sending = _with_headers(asked.send, extra) if extra else asked.send
         serve = partial(transport.serve, form, body, passed, asked.receive, has_sessions=has_sessions)
@@ -383,6 +385,14 @@ def _declares_pages(initialize: Mapping[str, Any]) -> bool:
             return True
         case _:
             return False
+
+
+def _declared_client(initialize: Mapping[str, Any]) -> str:
+    match initialize:
+        case {"params": {"clientInfo": {"name": name, "version": version}}}:
+            return client_name(name, version)
+        case _:
+            return ""
 
 
 def _passed_on(scope: Scope, caller: Caller, session: str | None, *, shows_pages: bool) -> Scope:

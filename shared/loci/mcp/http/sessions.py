@@ -20,7 +20,8 @@ SESSION_SECONDS: Final = 30 * 24 * 3600.0
 class Sessions:
     """Begins, checks and ends sessions.
 
-    An id is a sealed token, so any instance can check it. It says if the client can show pages: later requests do not.
+    An id is a sealed token, so any instance can check it. It has what a client tells only once: its name, and if it can
+    show pages.
     A session ends after 30 days, or when its client ends it; neither a pause nor a deploy ends it. Only ids that a
     client ended are stored, until their 30 days are over.
     """
@@ -30,15 +31,17 @@ class Sessions:
         self._records = records
         self._clock = clock
 
-    def begin(self, caller: Caller, *, shows_pages: bool = False) -> str:
+    def begin(self, caller: Caller, *, client: str = "", shows_pages: bool = False) -> str:
         """A new id, which is good for this caller only."""
         claims: JsonObject = {"n": random_id(), "o": caller.owner.key, "e": self._clock() + SESSION_SECONDS}
+        claims |= {"c": client} if client else {}
         return self._seal.close(claims | {"p": True} if shows_pages else claims)
 
-    def check(self, id: str, caller: Caller) -> bool:
-        """Refuse an id that is forged, foreign, too old or ended. True if its client can show pages."""
+    def check(self, id: str, caller: Caller) -> tuple[str, bool]:
+        """Refuse an id that is forged, foreign, too old or ended. Returns the client, and if it can show pages."""
         self._opened(id, caller)
-        return (self._seal.open(id) or {}).get("p") is True
+        claims = self._seal.open(id) or {}
+        return str(claims.get("c", "")), claims.get("p") is True
 
     def end(self, id: str, caller: Caller) -> None:
         """Make the id useless to everybody."""
