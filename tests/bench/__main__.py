@@ -35,6 +35,7 @@ from tests.bench.search_tools import search_tools
 from tests.bench.servers import Servers, servers
 from tests.bench.ten_tasks import ten_tasks
 from tests.bench.tool_use import tool_use
+from tests.bench.tracing import tracing
 from tests.bench.trips import trips
 from tests.bench.typescript import typescript
 from tests.bench.warm import warm
@@ -72,6 +73,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "typescript": typescript,
     "python": python_runs,
     "opensearch": opensearch,
+    "tracing": tracing,
 }
 
 
