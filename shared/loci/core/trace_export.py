@@ -9,14 +9,16 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import entry_points
+from random import getrandbits
 from typing import Any, Final
 
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.trace import Span, SpanKind, StatusCode, get_current_span
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import Span, SpanContext, SpanKind, StatusCode, get_current_span
 
 from loci.core.errors import LociError
 from loci.core.telemetry import Called
@@ -29,6 +31,7 @@ REST_SECONDS: Final = 60.0
 """Seconds for which nobody waits after that was too short."""
 BUCKETS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
 """Seconds: the bounds that the conventions for MCP name."""
+SCOPE: Final = InstrumentationScope("loci", version())
 KINDS: Final[dict[Kind, SpanKind]] = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT}
 _request: ContextVar[Span | None] = ContextVar("request", default=None)
 """The span of the request that is a call of a tool."""
@@ -41,8 +44,10 @@ class TraceExport:
         """Raises `LookupError` if a variable names an exporter that is not installed."""
         resource = _resource()
         self._traces = TracerProvider(resource=resource)
-        for exporter in _exporters("TRACES"):
-            self._traces.add_span_processor(BatchSpanProcessor(exporter))
+        self._resource = resource
+        self._senders = [BatchSpanProcessor(one) for one in _exporters("TRACES")]
+        for one in self._senders:
+            self._traces.add_span_processor(one)
         readers = [PeriodicExportingMetricReader(one) for one in _exporters("METRICS")]
         self._metrics = MeterProvider(readers, resource=resource)
         self._tracer = self._traces.get_tracer("loci", version())
@@ -70,9 +75,23 @@ class TraceExport:
 
     def past(self, name: str, ms: float, attributes: Attributes | None, end_ns: int | None) -> None:
         """See `tracing.past`."""
-        if get_current_span().get_span_context().is_valid:
+        above = get_current_span().get_span_context()
+        if above.is_valid and above.trace_flags.sampled:
             end = end_ns or time.time_ns()
-            self._tracer.start_span(name, attributes=attributes, start_time=end - int(ms * 1e6)).end(end)
+            id = SpanContext(above.trace_id, getrandbits(64) or 1, False, above.trace_flags, above.trace_state)
+            # Not by the tracer, which takes four times as long: nobody changes this span any more.
+            one = ReadableSpan(
+                name,
+                id,
+                above,
+                self._resource,
+                attributes,
+                instrumentation_scope=SCOPE,
+                start_time=end - int(ms * 1e6),
+                end_time=end,
+            )
+            for sender in self._senders:
+                sender.on_end(one)
 
     @contextmanager
     def request(self, method: str, attributes: Attributes) -> Generator[None]:
