@@ -48,7 +48,7 @@ def start() -> str | None:
     return None
 
 
-def span(name: str, attributes: Attributes | None = None, kind: Kind = "internal") -> AbstractContextManager[None]:
+def span(name: str, attributes: Attributes | None = None, kind: Kind = "internal") -> AbstractContextManager[object]:
     """Trace the block as a part of what runs now. Outside of a trace, and if none are sent, it does nothing."""
     return nullcontext() if _export is None else _export.span(name, attributes, kind)
 
@@ -59,7 +59,7 @@ def past(name: str, ms: float, attributes: Attributes | None = None, *, end_ns: 
         _export.past(name, ms, attributes, end_ns)
 
 
-def request(method: str, attributes: Attributes) -> AbstractContextManager[None]:
+def request(method: str, attributes: Attributes) -> AbstractContextManager[object]:
     """Trace a request of the protocol. The call that it makes gives the trace its name, by `ended`."""
     return nullcontext() if _export is None else _export.request(method, attributes)
 
