@@ -18,8 +18,8 @@ from tests.support.collector import collector
 
 WIRE = "2026-07-28"
 NOTES = 2000
-ROUNDS = 10
-CALLS = 100
+ROUNDS = 8
+CALLS = 200
 MOST = 1.03
 
 

@@ -3,10 +3,11 @@
 Its provider is not the process's own: the spans of libraries, which may hold contents, go nowhere.
 """
 
+import atexit
 import os
 import time
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -31,13 +32,14 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
+from loci.core.background import BackgroundQueue
 from loci.core.errors import LociError
 from loci.core.telemetry import Called
 from loci.core.tracing import Attributes, Kind
 from loci.core.version import version
 
-FLUSH_MS: Final = 2000
-"""Milliseconds that the answer of a function waits until its spans are sent."""
+FLUSH_SECONDS: Final = 2.0
+"""Seconds that the answer of a function, and the end of a process, wait until everything is sent."""
 REST_SECONDS: Final = 60.0
 """Seconds for which nobody waits after that was too short."""
 BUCKETS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
@@ -69,13 +71,13 @@ class TraceExport:
     def __init__(self) -> None:
         """Raises `LookupError` if a variable names an exporter that is not installed."""
         resource = _resource()
-        self._traces = TracerProvider(resource=resource)
+        self._traces = TracerProvider(resource=resource, shutdown_on_exit=False)
         self._resource = resource
         self._senders = [BatchSpanProcessor(one) for one in _exporters("TRACES")]
         for one in self._senders:
             self._traces.add_span_processor(one)
         readers = [PeriodicExportingMetricReader(one) for one in _exporters("METRICS")]
-        self._metrics = MeterProvider(readers, resource=resource)
+        self._metrics = MeterProvider(readers, resource=resource, shutdown_on_exit=False)
         self._durations = self._metrics.get_meter("loci", version()).create_histogram(
             "mcp.server.operation.duration",
             "s",
@@ -83,6 +85,8 @@ class TraceExport:
             explicit_bucket_boundaries_advisory=BUCKETS,
         )
         self._rests_until = 0.0
+        self._sending = BackgroundQueue()
+        atexit.register(self.flush)
 
     def span(self, name: str, attributes: Attributes | None, kind: Kind) -> AbstractContextManager[object]:
         """See `tracing.span`."""
@@ -159,14 +163,18 @@ class TraceExport:
             one.failed = called.outcome != "ok"
 
     def flush(self) -> None:
-        """Send what waits. If that takes too long, nobody waits for the next minute."""
+        """Send what waits. If that takes too long, as without a collector, nobody waits for the next minute."""
         if time.monotonic() < self._rests_until:
             return
-        until = time.monotonic() + FLUSH_MS / 1000
-        self._traces.force_flush(FLUSH_MS)
-        self._metrics.force_flush(max(1, (until - time.monotonic()) * 1000))
-        if time.monotonic() >= until:
-            self._rests_until = until + REST_SECONDS
+        with suppress(RuntimeError):  # no thread can begin any more
+            self._sending.do(self._send_all, "all")
+        if not self._sending.finish(FLUSH_SECONDS):
+            self._rests_until = time.monotonic() + REST_SECONDS
+
+    def _send_all(self) -> None:
+        # Neither heeds a timeout: each tries again for as long as its exporter likes.
+        self._traces.force_flush()
+        self._metrics.force_flush()
 
 
 def _id() -> int:
