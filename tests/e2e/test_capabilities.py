@@ -1,7 +1,9 @@
-"""`loci tools capabilities`, on code that `loci call` ran."""
+"""`loci tools capabilities` and `loci skills`, on code that `loci call` ran."""
 
 import json
 from pathlib import Path
+
+import yaml
 
 from tests.support.deno import needs_deno
 from tests.support.serving import loci
@@ -30,3 +32,33 @@ def test_learned_code_is_listed_shown_and_removed(tmp_path: Path) -> None:
     assert removed.stdout == f"Removed {one['id']}: leave out the first row\n"
     gone = loci(tmp_path, "tools", "capabilities", "show", one["id"])
     assert (gone.returncode, f"There is no capability '{one['id']}'" in gone.stderr) == (1, True)
+
+
+def test_skills_are_written_as_folders_and_no_file_of_others_is_overwritten(tmp_path: Path) -> None:
+    for _ in range(2):
+        assert loci(tmp_path, "call", "pml_execute_code", RUN).returncode == 0
+    folder = tmp_path / "skills"
+
+    def export() -> dict[str, list[str]]:
+        ended = loci(tmp_path, "skills", "export", str(folder), "--json")
+        assert ended.returncode == 0, ended.stderr
+        return json.loads(ended.stdout)
+
+    written = {Path(one).parent.name: Path(one) for one in export()["written"]}
+    [learned] = written.keys() - {"loci-documents", "loci-files", "loci-procedures"}
+    assert learned.startswith("leave-out-the-first-row-")
+    for name, file in written.items():
+        assert file == folder / name / "SKILL.md"
+        _, front, body = file.read_text("utf-8").split("---\n", 2)
+        fields = yaml.safe_load(front)
+        assert (fields["name"], {*fields}) == (name, {"name", "description", "metadata"})
+        assert ("2 of 2 runs" in body) == (name == learned)
+    assert loci(tmp_path, "call", "pml_execute_code", RUN).returncode == 0
+    assert export()["written"] == [str(written[learned])]
+    assert "3 of 3 runs" in written[learned].read_text("utf-8")
+    edited = written["loci-files"]
+    edited.write_text(edited.read_text("utf-8") + "\nMine.\n", "utf-8")
+    written[learned].unlink()
+    refused = loci(tmp_path, "skills", "export", str(folder))
+    assert (refused.returncode, f"Loci did not write {edited}, or somebody edited it" in refused.stderr) == (1, True)
+    assert (edited.read_text("utf-8").endswith("Mine.\n"), written[learned].exists()) == (True, False)

@@ -24,6 +24,7 @@ COMMANDS = (
     *("tools", "tools add", "tools import", "tools list", "tools test", "tools log", "tools remove"),
     *("tools secret", "tools login", "tools logout"),
     *("tools capabilities", "tools capabilities list", "tools capabilities show", "tools capabilities remove"),
+    *("skills", "skills export"),
     *("models", "models list", "models pull", "models check"),
     *("keys", "keys create", "keys list", "keys revoke"),
     *("clients", "clients list", "clients revoke"),

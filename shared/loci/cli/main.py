@@ -49,6 +49,10 @@ COMMANDS: Final = {
         "tools:cli",
         "Add, import, list, test and remove tool servers, accept their changes, and look up the calls of their tools.",
     ),
+    "skills": (
+        "skills:cli",
+        "Write skills for clients that read them from files: how Loci's tools are used, and code that worked.",
+    ),
     "models": ("models:cli", "List, download and check the models that embed and rerank."),
     "keys": ("credentials:keys", "Create, list and revoke API keys."),
     "clients": (

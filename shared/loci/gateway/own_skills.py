@@ -17,12 +17,19 @@ if TYPE_CHECKING:
 
 NO_NAME: Final = re.compile(r"[^a-z0-9]+")
 LONGEST_NAME: Final = 50
+NO_TAGS: Final = str.maketrans("<>", "()")
+"""Some clients refuse a skill that has a tag in its description."""
 
 
 @cache
 def written_skill(name: str) -> Skill:
     """The skill of one kind of memory."""
     return Skill.read((files("loci.gateway") / "skills" / f"{name}.md").read_text("utf-8"))
+
+
+def all_skills(capabilities: "Capabilities", owner: Owner) -> Sequence[Skill]:
+    """The skills of all kinds of memory."""
+    return [*map(written_skill, ("documents", "files", "procedures")), *learned_skills(capabilities, owner)]
 
 
 def learned_skills(capabilities: "Capabilities", owner: Owner) -> Sequence[Skill]:
@@ -47,4 +54,5 @@ def _learned(one: "Capability", stored: "StoredCode") -> Skill:
         f"{fence}typescript\n{stored.code.strip()}\n{fence}"
     )
     name = "-".join(part for part in (words, one.id.removeprefix("cap_")) if part)
-    return Skill(name, f"Learned by Loci. {runs} For: {' '.join(one.intent.split())[:300]}", body)
+    intent = " ".join(one.intent.split())[:300].translate(NO_TAGS)
+    return Skill(name, f"Learned by Loci. {runs} For: {intent}", body)

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from loci.app import App
-from loci.cli import tools
+from loci.cli import skills, tools
 from loci.core.identity import LOCAL, Caller, Owner
 from loci.gateway.capabilities.api import EndedRun
 from loci.gateway.configuration import check_public
@@ -116,12 +116,14 @@ def test_an_owner_is_logged_in_and_out(app: App, far: Protected) -> None:
     assert (far.tokens.access, app.tools.logins(ANN)) == ({}, {})
 
 
-def test_capabilities_of_an_owner_are_listed_shown_and_removed(app: App) -> None:
+def test_capabilities_of_an_owner_are_listed_shown_exported_and_removed(app: App, tmp_path: Path) -> None:
     app.tools.capabilities.learn(ANN, EndedRun("return 6 * 7", "multiply two numbers", {}, (), worked=True))
     app.tools.finish_learning()
     [id] = [one["id"] for one in json.loads(run("capabilities", "list", *OF_ANN, "--json").stdout)["capabilities"]]
     assert "return" in run("capabilities", "show", *OF_ANN, id).stdout
     assert "Nothing is learned yet" in run("capabilities", "list").stdout
+    CliRunner().invoke(skills.cli, ["export", "--stack", "stack", *OF_ANN, str(tmp_path)])
+    assert "multiply-two-numbers" in " ".join(one.parent.name for one in tmp_path.glob("*/SKILL.md"))
     assert run("capabilities", "remove", id).exit_code == 1
     assert run("capabilities", "remove", *OF_ANN, id).exit_code == 0
     assert app.tools.capabilities.all(ANN) == []
