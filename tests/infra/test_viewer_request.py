@@ -119,6 +119,8 @@ LET_THROUGH: list[dict[str, Any]] = [
     {"method": "POST", "uri": "/token"},
     {"method": "POST", "uri": "/ui/consent"},
     {"method": "GET", "uri": "/healthz"},
+    {"method": "GET", "uri": "/mcp/server-card"},
+    {"method": "GET", "uri": "/.well-known/ai-catalog.json"},
     {"uri": "/mcp-of-another"},
 ]
 

@@ -21,6 +21,7 @@ from loci.core.version import version
 from loci.mcp.http.address import METADATA, asked_scopes, is_open, public_base
 from loci.mcp.http.endpoint import Gatekeeper, Transport
 from loci.mcp.http.refusal import error_answer
+from loci.mcp.http.server_card import card_routes
 from loci.mcp.http.sessions import RequestsUnderWay
 from loci.mcp.module import tool_families
 from loci.mcp.server import LociServer, build_server
@@ -85,6 +86,7 @@ def asgi(
             yield
 
     routes = [
+        *card_routes(app, is_open=opened),
         Route("/mcp{rest:path}", Gatekeeper(app, transports, is_open=opened)),
         *(
             Route(route.path, _LazyApp(Lazy(partial(route.make, opened))))
