@@ -66,6 +66,18 @@ async def test_only_documents_with_the_properties_are_found(
 
 
 @pytest.mark.usefixtures("notes")
+@each(
+    "properties",
+    [["status=done", "owner: ann"], [["status", "done"], ["owner", "ann"]], '["status=done", "owner=ann"]'],
+)
+async def test_properties_come_as_texts_or_pairs_too(connect: Connect, properties: object) -> None:
+    assert await found(connect, properties=properties) == ["work/plans/pier.md"]
+    assert await found(connect, properties="year=2024") == ["work/boats.md"]
+    said = await failed(connect, "search_documents", query="boats", properties=["status"])
+    assert "Write each as status=done" in said
+
+
+@pytest.mark.usefixtures("notes")
 async def test_a_folder_a_property_and_a_time_are_asked_for_together(connect: Connect) -> None:
     assert await found(connect, folder="vault/work", properties={"status": "done"}) == [
         "work/boats.md",

@@ -122,7 +122,7 @@ def tool_tools(app: "App") -> list[LociTool]:
     ) -> CallToolResult:
         """Call any tool by its name, listed or not. Its own result comes back.
 
-        Use it if your client refuses tools that were not listed.
+        Use it if your client refuses unlisted tools.
         """
         raise AssertionError("the server passes this call on")
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -354,6 +354,9 @@ class LociServer(SdkServer):
 def _passed_on(arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The name and the arguments of the call that this one stands for."""
     tool, given = cast("object", arguments.get("tool")), cast("object", arguments.get("arguments"))
+    if isinstance(given, str) and given:  # a client in OpenAI's strict mode writes no free object
+        with suppress(ValueError):
+            given = json.loads(given)
     passed: object = {} if given in (None, "") else given
     is_known = not arguments.keys() - {"tool", "arguments"}
     if not (is_known and isinstance(tool, str) and tool and isinstance(passed, dict)):

@@ -1,9 +1,10 @@
 """The arguments that name a part of the library: the same in all tools that search or look over notes."""
 
+import re
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any, cast
 
-from pydantic import Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from loci.core.errors import Refused
 from loci.documents.filtering import LibraryPart
@@ -11,10 +12,29 @@ from loci.markdown.date_ranges import parse_date_range
 from loci.markdown.tags import normal_tag
 
 AS_OF = "as of "
+EQUALS = re.compile(r"\s*[=:]\s*")
 Folder = Annotated[str | None, Field(max_length=512)]
 Tags = Annotated[list[str], Field(max_length=100)]
 Dates = Annotated[str | None, Field(max_length=100)]
-Properties = Annotated[dict[str, str], WithJsonSchema({"type": "object"})]  # as short as it can be
+
+
+def _named_values(given: Any) -> Any:
+    """The values by their names, also from texts or pairs: OpenAI's strict mode knows no object of any names."""
+    given = [given] if isinstance(given, str) else given
+    if not isinstance(given, list):
+        return given
+    pairs: list[Any] = [EQUALS.split(one, 1) if isinstance(one, str) else one for one in cast("list[Any]", given)]
+    try:
+        return dict(pairs)
+    except (TypeError, ValueError):
+        raise ValueError("Write each as status=done") from None
+
+
+Properties = Annotated[
+    dict[str, str],
+    BeforeValidator(_named_values),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+]
 
 
 def asked_part(folder: str | None, tags: list[str], dates: str | None, properties: dict[str, str]) -> LibraryPart:

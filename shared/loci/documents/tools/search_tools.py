@@ -52,7 +52,7 @@ def search_tools(app: "App") -> list[LociTool]:
         folder: Annotated[Folder, Field(description="only below this folder")] = None,
         tags: Annotated[Tags, Field(description="all of these; -tag: without it")] = [],  # noqa: B006
         dates: Annotated[Dates, Field(description=DATES)] = None,
-        properties: Annotated[dict[str, str], Field(description='front matter, {"status": "done"}')] = {},  # noqa: B006
+        properties: Annotated[Properties, Field(description="front matter, status=done")] = {},  # noqa: B006
     ) -> Annotated[CallToolResult, SearchResults]:
         """Search all notes (markdown documents) by meaning and by words; for PDF, Excel, … use search_memory.
 
