@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext
 from contextvars import copy_context
@@ -12,7 +12,7 @@ from loci.auth.api_keys import ApiKeys
 from loci.core import tracing
 from loci.core.background import BackgroundQueue
 from loci.core.deadline import within
-from loci.core.events import EventKind, ListName
+from loci.core.events import EventKind
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.lazy import part
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from loci.documents.api import Documents
     from loci.events.api import Events
     from loci.events.event import EventLog
+    from loci.events.followed_lists import Look
     from loci.events.notices import Messenger, Notices
     from loci.files.api import Files
     from loci.files.parts import FileAdapters
@@ -236,7 +237,7 @@ class App:
         calls = (self.runtime.call_log, days) if days else None
         return Events(self.runtime.event_log, notices=self._notices(), calls=calls)
 
-    def list_changes(self, owner: Owner) -> AsyncGenerator[Collection[ListName]]:
+    def list_changes(self, owner: Owner) -> "AsyncGenerator[Look]":
         """The lists of the owner's tool servers that change, in whichever process: see `followed_lists`."""
         from loci.events.followed_lists import followed_lists
 

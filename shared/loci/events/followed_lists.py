@@ -1,7 +1,7 @@
 """Changes of the lists that clients get, read from the log of events: any process may have made them."""
 
 from collections.abc import AsyncGenerator, Collection
-from typing import Any, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from loci.core.errors import LociError
 from loci.core.events import ListName
@@ -13,8 +13,15 @@ from loci.mcp.threads import FOLLOWED, on_thread_of
 ALL: frozenset[ListName] = frozenset(get_args(ListName))
 
 
-async def followed_lists(events: Events, owner: Owner) -> AsyncGenerator[Collection[ListName]]:
-    """Yield the lists that have changed since the last look, most often none, until the server stops.
+class Look(NamedTuple):
+    """The lists that have changed since the last look, and whether anything has happened."""
+
+    lists: Collection[ListName]
+    is_busy: bool
+
+
+async def followed_lists(events: Events, owner: Owner) -> AsyncGenerator[Look]:
+    """Yield what each look finds, most often nothing, until the server stops.
 
     The first look says that no later change is missed. A server that changes its lists all the time causes one
     change of each list a look. Raises `Unavailable` if too many follow.
@@ -22,7 +29,7 @@ async def followed_lists(events: Events, owner: Owner) -> AsyncGenerator[Collect
     with events.followed_lists.open(owner) as waker:
         read = EventBatch((), await on_thread_of(FOLLOWED, events.log.end, owner))
         while not events.followed_lists.is_over:
-            yield _changed(read)
+            yield Look(_changed(read), is_busy=bool(read.events) or read.has_gap)
             if not read.is_more:
                 await waker.wait(LOOK_SECONDS)
             try:

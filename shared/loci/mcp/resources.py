@@ -1,5 +1,6 @@
 """Prompts and resources of the verticals, as the protocol serves them."""
 
+import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from loci.core.identity import Owner
+from loci.core.errors import NotFound
+from loci.core.identity import Caller, Owner
 from loci.core.lazy import Lazy
 from loci.core.scopes import check_scopes
 from loci.mcp.caller import caller_of
@@ -32,6 +34,7 @@ from loci.mcp.errors import answer_request
 from loci.mcp.skills import SKILL, Skills
 
 LONGEST_ARGUMENT: Final = 4000
+MOST_FOLLOWED: Final = 50
 CALLED_TOOL: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+(?=\()")
 """A tool in the text of a step."""
 NO_ARGUMENT: Final = "all of them"
@@ -104,6 +107,32 @@ class ModuleResources:
     resources: Lazy[Resources]
     scope: str | None
     """A client that a person allowed needs it to see them; None: they are the same for everybody."""
+
+
+def digests(modules: Sequence[ModuleResources], caller: Caller, uris: Collection[str]) -> dict[str, str]:
+    """A digest of each of these resources, and, below no address, of the list of all; empty if it is gone."""
+    shown = [one for one in modules if one.scope is None or caller.may(one.scope)]
+
+    def text(uri: str) -> str:
+        if not uri:
+            return " ".join(
+                f"{each.uri} {each.title}" for one in shown for each in one.resources.get().newest(caller.owner)
+            )
+        module = next(one for one in shown if uri.startswith(one.prefixes))
+        try:
+            return module.resources.get().content(caller.owner, uri).text
+        except NotFound:
+            return ""
+
+    return {uri: hashlib.sha256(text(uri).encode()).hexdigest() for uri in uris}
+
+
+def followed(modules: Sequence[ModuleResources], caller: Caller, uris: Sequence[str]) -> list[str]:
+    """Those of the addresses whose resources this caller may follow."""
+    if len(uris) > MOST_FOLLOWED:
+        raise MCPError(INVALID_PARAMS, f"At most {MOST_FOLLOWED} resources can be followed in one subscription")
+    shown = [one for one in modules if one.scope is None or caller.may(one.scope)]
+    return [uri for uri in dict.fromkeys(uris) if any(uri.startswith(one.prefixes) for one in shown)]
 
 
 def serve_resources(server: Server[Any], modules: Sequence[ModuleResources], skills: Skills) -> None:

@@ -17,6 +17,7 @@ from mcp.server.subscriptions import (
     ListenHandler,
     PromptsListChanged,
     ResourcesListChanged,
+    ResourceUpdated,
     ServerEvent,
     ToolsListChanged,
 )
@@ -53,7 +54,7 @@ from loci.mcp.answers import ToolAnswer, answer_within_budget, server_result_wit
 from loci.mcp.caller import SCOPE_KEY, caller_of, principal
 from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, answer_request, failed_call, protocol_error, unknown_tool
 from loci.mcp.module import Module, tool_families
-from loci.mcp.resources import filled_prompt, listed_prompt, serve_resources
+from loci.mcp.resources import digests, filled_prompt, followed, listed_prompt, serve_resources
 from loci.mcp.sdk import SdkServer
 from loci.mcp.skills import Skills
 from loci.mcp.tasks import EXTENSION, Tasks
@@ -64,6 +65,7 @@ from loci.mcp.upstream import READS, OfferRequests, UpstreamTools, call_upstream
 
 if TYPE_CHECKING:
     from loci.app import App
+    from loci.events.followed_lists import Look
 
 KEPT = """\
 Loci keeps what you learn and runs what you need, behind one endpoint.
@@ -177,35 +179,54 @@ class LociServer(SdkServer):
 
         The first look says that no later change is missed. Tools of servers are seen only if the operator wants that.
         """
+        async with aclosing(self._looks(caller)) as looks:
+            async for look in looks:
+                yield look.lists
+
+    async def _looks(self, caller: Caller) -> "AsyncGenerator[Look]":
         shows_tools = bool(self._app.settings.tools_listed)
-        async with aclosing(self._app.list_changes(caller.owner)) as changes:
-            async for lists in changes:
-                yield [one for one in lists if shows_tools or one != "tools"] if caller.may(READS) else ()
+        async with aclosing(self._app.list_changes(caller.owner)) as looks:
+            async for look in looks:
+                told = [one for one in look.lists if shows_tools or one != "tools"]
+                yield look._replace(lists=told if caller.may(READS) else ())
 
     async def _listen(
         self, context: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         """Serve one subscription, until its client ends it or the server stops."""
-        asked = params.notifications.model_copy(update={"resource_subscriptions": None})  # contents are not followed
+        caller, asked = caller_of(context), params.notifications
+        uris = followed(self._resources, caller, asked.resource_subscriptions or [])
+        watched = [*uris, *([""] if asked.resources_list_changed else [])]
         bus = InMemorySubscriptionBus()
         handler = ListenHandler(bus)
+        looks = self._looks(caller)
 
-        changes = self.list_changes(caller_of(context))
-
-        async def publish() -> None:
-            async with aclosing(changes):
-                async for lists in changes:
+        async def publish(known: dict[str, str]) -> None:
+            async with aclosing(looks):
+                async for look in looks:
+                    lists: set[ListName] = {*look.lists}
+                    if watched and look.is_busy:
+                        with suppress(LociError):  # the store fails just now: the next look may succeed
+                            now = await on_thread(lambda: digests(self._resources, caller, watched))
+                            changed = [uri for uri in watched if now[uri] != known[uri]]
+                            known = now
+                            if "" in changed:
+                                lists.add("resources")
+                            for uri in filter(None, changed):
+                                await bus.publish(ResourceUpdated(uri=uri))
                     for one in lists:
                         await bus.publish(CHANGED[one]())
             handler.close()
 
         try:
-            await anext(changes, ())
+            await anext(looks, None)
+            known = await on_thread(lambda: digests(self._resources, caller, watched)) if watched else {}
         except LociError as error:
             raise protocol_error(error) from error
-        publishing = asyncio.create_task(publish())
+        publishing = asyncio.create_task(publish(known))
+        granted = asked.model_copy(update={"resource_subscriptions": uris or None})
         try:
-            return await handler(context, params.model_copy(update={"notifications": asked}))
+            return await handler(context, params.model_copy(update={"notifications": granted}))
         finally:
             publishing.cancel()
 
@@ -416,13 +437,14 @@ async def _traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> H
 
 
 async def _declare_changes(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Have the answer declare what this server tells: changes of lists, in all revisions, and of nothing else."""
+    """Have the answer declare what this server tells: changes of lists and, in the newest revision, of resources."""
     answer = await call_next(ctx)
     if ctx.method in ("initialize", "server/discover") and isinstance(answer, dict):
         declared = cast("dict[str, dict[str, Any]]", answer["capabilities"])
         for name in CHANGED.keys() & declared.keys():
             declared[name]["listChanged"] = True
-        declared["resources"]["subscribe"] = False
+        # Since 2026-07-28 a subscription takes addresses, too; before, that was a method of its own.
+        declared["resources"]["subscribe"] = ctx.method == "server/discover"
     return answer
 
 

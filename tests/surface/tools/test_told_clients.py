@@ -10,6 +10,10 @@ from pathlib import Path
 
 import anyio
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
@@ -79,7 +83,8 @@ async def test_each_transport_declares_what_it_tells_and_lambda_leaves_nothing_o
     with uvicorn_door(asgi(app, tells_changes=True)) as here, lambda_doors(asgi(app)) as (rest, http):
         for door, at, changes in ((here, "/mcp", True), (here, "/mcp/documents", False), (rest, "/mcp", False)):
             for ask in (hello, discover):
-                assert declared(door.ask(ask.at(at))) == [changes, changes, changes, False], (door, at)
+                follows = changes and ask is discover
+                assert declared(door.ask(ask.at(at))) == [changes, changes, changes, follows], (door, at)
         for door, at in ((here, "/mcp/documents"), (rest, "/mcp"), (http, "/mcp")):
             refused = door.ask(listen(shown).at(at))
             assert (refused.status, refused.message["error"]["code"]) == (404, -32601)
@@ -115,6 +120,29 @@ async def test_streams_end_when_the_key_is_revoked(
         app.api_keys.revoke(known.id)
         assert b"method" not in stream.read()
         assert b"result" not in subscription.read()
+
+
+async def test_a_followed_note_and_the_list_of_notes_are_told_when_they_change(app: App, door: UvicornDoor) -> None:
+    url = f"http://127.0.0.1:{door.port}/mcp"
+
+    async def write(client: Client, path: str, text: str, **more: str) -> None:
+        answer = await client.call_tool("write_document", {"path": path, "content": text, **more})
+        assert not answer.is_error, answer
+
+    note = "loci://documents/boats"
+    async with (
+        create_mcp_http_client({"Authorization": f"Bearer {key(app)}"}) as http,
+        Client(streamable_http_client(url, http_client=http), mode="2026-07-28", read_timeout_seconds=60) as client,
+    ):
+        await write(client, "boats.md", "# Boats\n\nA ferry.\n")
+        async with client.listen(resource_subscriptions=[note, "loci://tools/a/b"]) as followed:
+            await write(client, "cars.md", "# Cars\n\nA tram.\n")
+            await write(client, "boats.md", "# Boats\n\nA canoe.\n", mode="append")
+            assert await anext(aiter(followed)) == ResourceUpdated(uri=note)
+            assert "canoe" in str((await client.read_resource(note)).contents)
+        async with client.listen(resources_list_changed=True) as listed:
+            await write(client, "bikes.md", "# Bikes\n\nTwo wheels.\n")
+            assert await anext(aiter(listed)) == ResourcesListChanged()
 
 
 @each("mode", ["legacy", "2026-07-28"])
