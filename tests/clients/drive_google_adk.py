@@ -24,7 +24,9 @@ async def drive(url: str) -> Driving:
         declared = [tool._get_declaration() for tool in tools.values()]
 
         async def call(name: str, arguments: dict[str, Any]) -> Any:
-            return await tools[name].run_async(args=arguments, tool_context=ToolContext(invocation))
+            return await tools[name].run_async(
+                args=arguments, tool_context=ToolContext(invocation, function_call_id="1")
+            )
 
         yield Converted([one.name for one in declared], call)
     finally:
