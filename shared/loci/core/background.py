@@ -46,7 +46,8 @@ class BackgroundQueue:
             if len(self._waiting) >= self._most:
                 return False
             self._waiting[key] = time.monotonic() + self._pause, work
-            self._changed.notify_all()
+            if len(self._waiting) == 1:  # else the thread waits for an earlier one, or works
+                self._changed.notify_all()
             if not self._has_thread:
                 self._has_thread = True
                 threading.Thread(target=self._go_on, name="background", daemon=True).start()

@@ -5,10 +5,10 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final, cast
 from urllib.parse import unquote, unquote_plus
 
@@ -122,14 +122,15 @@ def _may_be_secret(name: str, text: str) -> bool:
     return bool(SEALED.search(text)) or secret_kind(text, name.lstrip("-")) is not None
 
 
+@lru_cache(500)
 def server_secrets(
-    values: Mapping[str, str], arguments: Sequence[str] = (), url: str = "", certain: Iterable[str] = ()
+    values: tuple[tuple[str, str], ...], arguments: tuple[str, ...], url: str, certain: tuple[str, ...]
 ) -> frozenset[str]:
-    """The secrets that a server is given, and the parts of them that it may repeat alone.
+    """The secrets that a server is given, and the parts of them that it may repeat alone. Each call needs them.
 
     `values`: variables and headers. `certain`: texts that are secret whatever they look like.
     """
-    named = [*values.items(), *zip(("", *arguments), arguments, strict=False)]
+    named = [*values, *zip(("", *arguments), arguments, strict=False)]
     named += [(found["flag"], found["value"]) for one in arguments if (found := FLAG.fullmatch(one))]
     named += [(name, text) for name, _, text in (one.partition("=") for one in url.partition("?")[2].split("&"))]
     named += [("login", found[0]) for found in LOGIN.finditer(url)]
@@ -305,7 +306,8 @@ class ServerResolver:
             network = {} if entry.own_environment else network_variables()
             # The password of a proxy is in its address.
             certain = [*given.secrets, *(one[0] for text in network.values() for one in LOGIN.finditer(text))]
-            secrets = server_secrets({**given.variables, **values}, arguments, certain=certain)
+            named = tuple({**given.variables, **values}.items())
+            secrets = server_secrets(named, arguments, "", tuple(certain))
             reach = Program(filled(entry.command or ""), arguments, values, folder, secrets, network)
         return ToolServer(name, reach, entry.seconds, entry.at_once, configured.session, entry.trust_views)
 
@@ -321,7 +323,7 @@ class ServerResolver:
         if entry.oauth is not None:
             oauth = entry.oauth.model_copy(update={one: filled(text) for one, text in _texts(entry.oauth).items()})
         certain = [*given.secrets, *query.values(), oauth.client_secret or ""]
-        secrets = server_secrets({**given.variables, **headers}, url=url, certain=certain)
+        secrets = server_secrets(tuple({**given.variables, **headers}.items()), (), url, tuple(certain))
         endpoint = Endpoint(
             url,
             headers,
@@ -459,8 +461,7 @@ class RedactedServers:
 
 def network_variables() -> dict[str, str]:
     """The variables of this machine that its programs need to find others and to reach the network."""
-    names = (name for one in NETWORK for name in (one, one.lower()))
-    return {name: value for name in names if (value := os.environ.get(name)) is not None}
+    return {name: os.environ[name] for one in NETWORK for name in (one, one.lower()) if name in os.environ}
 
 
 def closed_entry(entry: ServerEntry, close: Callable[[str], str]) -> ServerEntry:

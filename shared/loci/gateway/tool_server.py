@@ -12,7 +12,7 @@ from loci.core.redaction import Redaction, redaction_for
 if TYPE_CHECKING:
     from loci.gateway.logins import LoginBearer
 
-SECONDS, AT_ONCE = 30.0, 16
+SECONDS, AT_ONCE = 30.0, 32
 """The defaults of a server: the seconds that a call may take, and the calls that it gets at once."""
 
 SAFE: Final = {

@@ -90,9 +90,7 @@ async def test_a_setting_changes_how_long_a_question_waits(flow: Flow) -> None:
 
 
 @on_both
-async def test_no_more_tasks_run_at_once_than_may(flow: Flow) -> None:
-    flow.app.tools.add(LOCAL, "journal", journal_server(flow.journal) | {"at_once": 64})
-    flow.app.tools.ask(LOCAL, "journal")
+async def test_as_many_tasks_of_one_server_run_at_once_as_may_and_no_more(flow: Flow) -> None:
     answer = await flow.run(*(task(f"t{at}", "meet", others=AT_ONCE) for at in range(2 * AT_ONCE)))
     assert answer["status"] == "complete"
     running = most = 0
