@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from loci.search.document_index import SearchAdapters
     from loci.search.language_model import LanguageModel
     from loci.search.search import Search
+    from loci.sessions.api import Sessions
     from loci.transfer.api import Transfer
     from loci.transfer.owners import Owners
     from loci.workflows.api import Workflows
@@ -158,6 +159,13 @@ class App:
 
         locks = self.search_adapters.locks
         return Authoring(self.settings, self.blobs, locks, self.documents.parts)
+
+    @part
+    def sessions(self) -> "Sessions":
+        """Sessions with coding agents on this machine, as documents."""
+        from loci.sessions.api import Sessions
+
+        return Sessions(self.settings, self.records, self.documents, lambda: self.language_model)
 
     @part
     def files(self) -> "Files":

@@ -73,7 +73,7 @@ class Authoring:
         self._deletions = Deletions(catalog.records)
         self._history = History(blobs)
         roots = settings.write_roots if settings.mode == "embedded" else ()  # there are no folders on AWS
-        self._targets = WriteTargets(catalog, roots, documents.scan)
+        self._targets = WriteTargets(catalog, roots, documents.scan, settings.sessions_folder)
         self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, locks)
 
         def moves() -> "Moves":

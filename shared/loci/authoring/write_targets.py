@@ -40,6 +40,8 @@ class WriteTargets:
     catalog: Catalog
     write_roots: Sequence[Path]
     scan: FolderScan = PLAIN_SCAN
+    read_only: str = ""
+    """The folder whose documents only Loci writes: sessions with coding agents."""
 
     def find(self, owner: Owner, name: str) -> WriteTarget:
         """The target that the name means. `Refused` if nothing may be written there."""
@@ -81,6 +83,7 @@ class WriteTargets:
         for root in roots.values():
             if below and root.name == first:
                 return self._in_root(root, below)
+        roots = {id: one for id, one in roots.items() if one.folder != self.read_only}
         if self.catalog.find(owner, path).document or Deletions(self.catalog.records).find(owner, path):
             return WriteTarget(path, None)
         if refused := self.catalog.refused.find(owner, path):
@@ -107,7 +110,7 @@ class WriteTargets:
     def _by_file(self, owner: Owner, name: str) -> WriteTarget:
         by_folder = {root.folder: root for root in self.catalog.roots(owner).values()}
         write_roots = self._write_roots_of(owner)
-        if not by_folder and not write_roots:
+        if not by_folder.keys() - {self.read_only} and not write_roots:
             raise Refused(
                 f"{name} is not in a folder that Loci may write to",
                 "Give a path such as briefs/auth.md: Loci then keeps the document itself",
@@ -123,7 +126,13 @@ class WriteTargets:
         raise _outside(name, [*by_folder, *map(str, write_roots)])
 
     def _checked(self, file: str, root: Root) -> WriteTarget:
-        """The target. `Refused` if an ingestion would skip the file."""
+        """The target. `Refused` if an ingestion would skip the file, or if only Loci writes there."""
+        if root.folder == self.read_only:
+            what, advice = (
+                f"{file} is the record of a session",
+                "Write another document; `loci forget` removes this one",
+            )
+            raise Refused(what, advice, code="READ_ONLY")
         if self.scan.leaves_out(root.folder, file) or not local_files.is_document(file):
             ignored = ", nor named by exclude or .gitignore" if self.scan.exclude or self.scan.with_gitignore else ""
             raise Refused(

@@ -12,12 +12,12 @@ import typer
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable, value
 from loci.core.atomic_write import replace_file
 from loci.core.diagnosis import counted, size_shown
-from loci.core.errors import Refused
+from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL
+from loci.documents.document import Document, is_session
 
 if TYPE_CHECKING:
     from loci.app import App
-    from loci.documents.document import Document
     from loci.documents.tools.search_results import SearchResult
     from loci.graph.gaps import Gap
     from loci.graph.picture import Picture
@@ -96,7 +96,8 @@ def forget(
 ) -> None:
     """Remove documents from the index; files stay on disk.
 
-    If the text of a document is stored in Loci only, the command deletes it. It asks first.
+    If the text of a document is stored in Loci only, the command deletes it. It asks first. Once no session with a
+    coding agent is left, servers no longer read new ones.
     """
 
     def confirm(found: "Sequence[Document]") -> None:
@@ -104,7 +105,15 @@ def forget(
             typer.echo(_question(found), err=True)
             typer.confirm("Forget them?", abort=True, err=True)
 
-    documents = open_app(data, config).documents.forget(LOCAL, names, confirm)
+    app = open_app(data, config)
+    documents: Sequence[Document] = ()
+    try:
+        documents = app.documents.forget(LOCAL, names, confirm)
+    except NotFound:
+        if not {app.sessions.folder.name, app.sessions.folder.path}.issuperset(one.rstrip("/") for one in names):
+            raise
+        app.sessions.forget_all(LOCAL)
+    app.sessions.forget(LOCAL, documents)
     if as_json:
         typer.echo(json.dumps({"forgotten": sorted(one.id for one in documents)}))
     else:
@@ -166,7 +175,7 @@ def _write(file: Path, text: str) -> int:
 
 
 def _question(documents: "Sequence[Document]") -> str:
-    stored = sum(document.root is None for document in documents)
+    stored = sum(document.root is None or is_session(document.properties) for document in documents)
     lines = [f"Loci will remove {counted(len(documents), 'document')} from the index:"]
     lines += [f"  {printable(document.path)}  ({document.id})" for document in documents[:NAMED]]
     lines += [f"  and {len(documents) - NAMED:,} more"] if len(documents) > NAMED else []

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, cast
 
@@ -96,10 +96,13 @@ class FolderSync:
         self._uploads: str | None = None
         """The address for files that are too large for a request, if the server has one."""
 
-    def run(self, source: LocalPath, found: FolderContents) -> None:
-        """Send the new and changed documents of a folder or file, in which these are, and remove deleted documents."""
+    def run(self, source: LocalPath, found: FolderContents, removable: Collection[str] | None = None) -> None:
+        """Send the new and changed documents of a folder or file, in which these are, and remove deleted documents.
+
+        `removable`: the only ones that may be removed, as other machines send to the same folder.
+        """
         stored = self.stored_hashes(source.name)
-        if not found.files and not found.unread:
+        if not found.files and not found.unread and not removable:
             raise _empty(source, len(stored))
         self.summary.seen += len(found.files) + len(found.unread)
         self.summary.skipped += found.skipped
@@ -110,7 +113,8 @@ class FolderSync:
             self._deliver("put", batch)
         if source.is_folder:
             unread = [_path_of(one.path, source).rstrip("/") for one in found.unread]
-            gone = sorted(path for path in stored.keys() - paths.keys() if not is_below(path, unread))
+            missing = stored.keys() - paths.keys() if removable is None else stored.keys() & {*removable} - paths.keys()
+            gone = sorted(path for path in missing if not is_below(path, unread))
             for batch in _batches(((path, json.dumps(path)) for path in gone), BATCH_REMOVALS):
                 self._deliver("remove", batch)
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -32,10 +33,11 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.storage_keys import UPLOADS_OF_LOCAL
 from loci.documents.checks import check_languages
-from loci.documents.ingest.folder_scan import FolderScan
+from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderScan
 from loci.documents.ingest.index_writer import no_progress
 from loci.documents.ingest.local_files import LocalPath, is_below, local_path
 from loci.documents.ingest.outcome import IngestSummary
+from loci.sessions.consent import HOME, Consent
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -47,8 +49,20 @@ MANY_BYTES: Final = 1_000_000_000
 
 def ingest(
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Folders and files: .md, .markdown, .mdx and .txt.")
-    ],
+        list[str] | None, typer.Argument(metavar="PATH...", help="Folders and files: .md, .markdown, .mdx and .txt.")
+    ] = None,
+    sessions: Annotated[
+        bool,
+        typer.Option(
+            "--sessions",
+            help="Read the sessions of Claude Code, Codex, Gemini CLI and Cursor below your home folder, or in each"
+            " PATH, and allow a server to go on with it.",
+        ),
+    ] = False,
+    exclude_repository: Annotated[
+        list[str] | None,
+        value("Leave out the sessions in the repository NAME, from now on.", "--exclude-repository", "NAME"),
+    ] = None,
     exclude: ExcludeOption = None,
     yes: YesOption = False,
     to: Annotated[str | None, value("Send the documents to the Loci server at URL.", "--to", "URL")] = None,
@@ -63,14 +77,23 @@ def ingest(
     sees the result at once. If a run is interrupted, the next one completes it.
 
     With --to, send the documents to another Loci server. Documents that it has already are not sent.
+
+    With --sessions, make a document of each session with a coding agent, without the secrets in it.
     """
+    _check(paths or [], exclude_repository or [], sessions=sessions)
+    app, gone, scan = None, None, None
+    if sessions:
+        app = open_app(data, config, here_only("Send them from your machine: --sessions --to URL"), exclude=exclude)
+        gone = _collect(app, paths or [], exclude_repository or [], is_remembered=to is None)
+        paths, scan = [app.sessions.folder.path], PLAIN_SCAN
+    paths = paths or []
     if to is not None:
         settings = load_settings({"data": data, "exclude": exclude}, config)
-        scan = FolderScan(settings.use_gitignore, settings.exclude)
-        _send(paths, to, key or os.environ.get("LOCI_KEY"), scan, yes=yes, as_json=as_json)
+        scan = scan or FolderScan(settings.use_gitignore, settings.exclude)
+        _send(paths, to, key or os.environ.get("LOCI_KEY"), scan, yes=yes, as_json=as_json, gone=gone)
         return
     advice = here_only(f"Upload them: aws s3 sync FOLDER s3://BUCKET/{UPLOADS_OF_LOCAL}")
-    app = open_app(data, config, advice, exclude=exclude)
+    app = app or open_app(data, config, advice, exclude=exclude)
     locations = [local_path(path) for path in paths]
 
     def confirm(files: Collection[str]) -> None:
@@ -89,6 +112,36 @@ def ingest(
         typer.echo(f"{found.what}. {found.advice}.")
     if summary.failed:
         raise typer.Exit(1)
+
+
+def _collect(app: "App", paths: Sequence[str], excluded: Sequence[str], *, is_remembered: bool) -> Collection[str]:
+    """Make documents of all sessions. Returns the paths of documents that were made once, and are out now."""
+    folders = [one for one in paths if Path(one).expanduser().is_dir()]
+    files = [one for one in paths if one not in folders]
+    places = folders if paths else [HOME]
+    before = app.sessions.consent(LOCAL)
+    if is_remembered:
+        consent = app.sessions.agree(LOCAL, places, excluded)
+    else:
+        consent = Consent(tuple(places), (*(before.excluded if before else ()), *excluded))
+    with shown_progress() as progress:
+        found = app.sessions.collect(LOCAL, consent, files, progress)
+    told = f"{counted(len(found.written), 'session')} read, {found.unchanged:,} unchanged, {found.excluded:,} left out"
+    typer.echo(f"{told}. Their texts are in {printable(app.sessions.folder.path)}", err=True)
+    for line in short_list("Not read", found.unread):
+        typer.echo(line, err=True)
+    gone = app.sessions.gone(LOCAL)
+    if not any(Path(app.sessions.folder.path).rglob("*.md")) and (is_remembered or not gone):
+        where = ", ".join(paths) or "your home folder"
+        raise Refused(f"No session is left in {where}", "Name the folder of the transcripts", code="NO_SESSIONS")
+    return gone
+
+
+def _check(paths: Sequence[str], excluded: Sequence[str], *, sessions: bool) -> None:
+    if not paths and not sessions:
+        raise Refused("There is nothing to ingest", "Name folders and files, or give --sessions", code="NO_PATH")
+    if excluded and not sessions:
+        raise Refused("Only sessions have repositories", "Give --sessions, too")
 
 
 def confirm_new(app: "App", locations: Sequence[LocalPath], files: Iterable[str]) -> None:
@@ -153,8 +206,20 @@ def _text(summary: IngestSummary) -> str:
     return "\n".join(lines)
 
 
-def _send(paths: Sequence[str], url: str, key: str | None, scan: FolderScan, *, yes: bool, as_json: bool) -> None:
-    """Synchronise these folders and files to another server. The exit code is 1 if a document failed."""
+def _send(
+    paths: Sequence[str],
+    url: str,
+    key: str | None,
+    scan: FolderScan,
+    *,
+    yes: bool,
+    as_json: bool,
+    gone: Collection[str] | None = None,
+) -> None:
+    """Synchronise these folders and files to another server. The exit code is 1 if a document failed.
+
+    `gone`: the only documents to remove there. Without it, those whose files are not here.
+    """
     from loci.cli.folder_sync import FolderSync, sources, text, view  # only `--to` needs them
 
     folders = {one: scan.of(one) for one in sources(paths)}
@@ -167,7 +232,7 @@ def _send(paths: Sequence[str], url: str, key: str | None, scan: FolderScan, *, 
         is_complete = False
         try:
             for folder, found in folders.items():
-                sync.run(folder, found)
+                sync.run(folder, found, gone)
             is_complete = True
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None

@@ -47,6 +47,8 @@ from loci.documents.ingest.watched_folder import (
 LOCK: Final = "following.lock"
 SECONDS_BETWEEN_TRIES: Final = 2.0
 STEPS_BETWEEN_LOOKS: Final = 4
+SECONDS_BETWEEN_SESSIONS: Final = 60.0
+"""Seconds between two looks for sessions, and for which a session must be quiet to be read."""
 ShownProgress = Callable[[], AbstractContextManager[Progress]]
 STEP_MS, LONGEST_MS, TICK_MS = 50, 400, 250
 """The silence that ends a burst, the longest burst, and the interval of checks that the folders exist."""
@@ -206,6 +208,8 @@ class FolderWatch:
         self._poll = poll
         self._watched: list[WatchedFolder] = []
         self._events = FileEvents([], say, poll=poll)
+        self._collected: float | None = None
+        """When sessions were last looked for."""
 
     def run(self, waiting: str | None = None) -> None:
         """Watch until it is stopped. `waiting` is printed while another process watches."""
@@ -228,6 +232,7 @@ class FolderWatch:
     def _follow(self) -> None:
         """Watch all ingested folders, including folders that are ingested later, until it is stopped."""
         while not self._stopped.is_set():
+            self._collect_sessions()
             if self._begin(self._app.documents.watch(LOCAL)):
                 self._app.documents.upkeep.warm_ingestion()
                 self._step()  # for files written before the system began to report changes
@@ -237,6 +242,18 @@ class FolderWatch:
             for _ in range(STEPS_BETWEEN_LOOKS if self._watched else 0):
                 if not self._stopped.is_set():
                     self._step()
+
+    def _collect_sessions(self) -> None:
+        """Make documents of sessions that have grown, if the person agreed to it. What is watched then ingests them."""
+        now, before = time.monotonic(), self._collected
+        if before is not None and now - before < SECONDS_BETWEEN_SESSIONS:
+            return
+        self._collected = now
+        if consent := self._app.sessions.consent(LOCAL):
+            quiet = 0.0 if before is None else SECONDS_BETWEEN_SESSIONS
+            found = self._app.sessions.collect(LOCAL, consent, progress=self._stoppable(no_progress), quiet=quiet)
+            for one in found.unread:
+                self._say(f"A session cannot be read: {one}")
 
     def _begin(self, wanted: Sequence[WatchedFolder]) -> bool:
         """Start to watch these folders, and ingest the new ones. Return False if they are watched already."""

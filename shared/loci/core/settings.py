@@ -124,6 +124,9 @@ class Settings(BaseModel):
     exclude: Words = Field(
         (), description="leave out of ingested folders what these patterns name, as lines of a `.gitignore` there would"
     )
+    exclude_repositories: Words = Field(
+        (), description="repositories whose sessions with coding agents `loci ingest --sessions` never reads, by name"
+    )
     host: str = Field("127.0.0.1", description="the address to listen on")
     port: int = Field(8765, ge=0, le=65535, description="the port to listen on (0: any free port)")
     public_url: str | None = Field(
@@ -303,6 +306,11 @@ class Settings(BaseModel):
     def runner_folder(self) -> Path:
         """The folder of the Python runner's packages. By default it is deleted together with Loci's own environment."""
         return self.runner or Path(sys.prefix) / "runner"
+
+    @property
+    def sessions_folder(self) -> str:
+        """The folder of the documents that Loci makes of sessions, with all links followed."""
+        return os.path.realpath(self.data / "sessions")
 
     @property
     def models_folder(self) -> Path:

@@ -20,8 +20,15 @@ COPIED_TOGETHER = 20
 """Undated files that have the time of one day because they were copied that day: nobody edits as many."""
 COPIED_SHARE = 0.25
 """The share of all undated files that these must exceed, too: a large library has busy days."""
+SESSION_TYPE = "coding-session"
+"""The `type` in the front matter of a session with a coding agent."""
 FileStamp = tuple[int, int, int, int]
 """A file's inode, size, time of the last write and time of the last change."""
+
+
+def is_session(properties: Collection[str]) -> bool:
+    """True for the properties of a session with a coding agent. Its text says nothing about other documents."""
+    return f"type={SESSION_TYPE}" in properties
 
 
 @dataclass(frozen=True, slots=True)

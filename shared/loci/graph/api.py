@@ -7,7 +7,7 @@ from typing import Literal
 from loci.core.identity import Owner
 from loci.core.settings import Settings
 from loci.documents.api import Documents
-from loci.documents.document import Document
+from loci.documents.document import Document, is_session
 from loci.documents.filtering import EVERY_PART, LibraryPart
 from loci.graph.clusters import Method as TopicMethod
 from loci.graph.clusters import Topics, topics
@@ -33,7 +33,7 @@ class DocumentGraph:
 
     def __init__(self, settings: Settings, documents: Documents, language_model: LanguageModel | None) -> None:
         self._documents = parts = documents.parts
-        self._search, self._ids_of = documents.search, documents.ids_of
+        self._search, self._ids_of, self._all = documents.search, documents.ids_of, documents.all
         self.graphs = Graphs(parts.catalog, parts.index, parts.embedder)
         name, seconds = settings.language_model or "", settings.language_model_seconds
         self._remarks = Remarks(language_model, name, seconds)
@@ -73,14 +73,21 @@ class DocumentGraph:
 
     def gaps(self, owner: Owner, part: LibraryPart = EVERY_PART, *, limit: int, threshold: float) -> list[Gap]:
         """Pairs of similar documents of the part that no link joins, the most similar first."""
-        among = self._ids_of(owner, part)
+        among = self._to_mend(owner, part)
         return explained_gaps(self.graphs, self._remarks, owner, limit=limit, threshold=threshold, among=among)
 
     def loose_ends(self, owner: Owner, kind: LooseEndKind, part: LibraryPart = EVERY_PART) -> list[LooseEnd]:
         """Documents of the part without a link, with dead links, that contradict another, or that are out of date."""
-        among = self._ids_of(owner, part)
+        among = self._to_mend(owner, part)
         found = loose_ends(self.graphs.for_owner(owner), kind, datetime.now(UTC).date().isoformat())
         return found if among is None else [one for one in found if one.source.id in among]
+
+    def _to_mend(self, owner: Owner, part: LibraryPart) -> frozenset[str] | None:
+        """The ids of the documents in the part; None: all. Sessions only if a folder or a property asks for them."""
+        documents = self._all(owner)
+        if part.folder or part.properties or not any(is_session(one.properties) for one in documents):
+            return self._ids_of(owner, part)
+        return frozenset(one.id for one in part.of(documents) if not is_session(one.properties))
 
     def topics(
         self, owner: Owner, method: TopicMethod, part: LibraryPart = EVERY_PART, *, limit: int, min_size: int

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from loci.core.identity import Owner
-from loci.documents.document import Document
+from loci.documents.document import Document, is_session
 from loci.graph.clusters import labelled
 from loci.graph.gaps import Gap, find_gaps
 from loci.graph.graph import Graph, Link, OpenLink
@@ -95,6 +95,8 @@ def picture_source(graphs: Graphs, owner: Owner, *, with_gaps: bool = True) -> P
     if not with_gaps:
         return PictureSource(graph, groups=groups)
     similarity = graphs.similarity(owner)
+    sessions = {id for id, one in graph.documents.items() if is_session(one.properties)}
+    similarity = similarity.among(graph.documents.keys() - sessions) if sessions else similarity
     gaps = find_gaps(graph, similarity, MAX_GAPS, gap_threshold(similarity.compared_by))
     return PictureSource(graph, gaps, groups, similarity.compared_by)
 

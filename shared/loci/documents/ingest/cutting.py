@@ -4,13 +4,14 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TypeVar
 
 from loci.core.background import cores
 from loci.core.errors import Unavailable
 from loci.core.worker_process import EndedError, Workers
+from loci.documents.document import is_session
 from loci.documents.filtering import properties_of
 from loci.markdown.markdown import parse
 from loci.markdown.nouns import DocumentDate, Problem, WrittenLinks
@@ -61,15 +62,19 @@ def cut(id: str, path: str, content: bytes, count: Count, longest: int = LONGEST
     if len(found) > MAX_CHUNKS:
         line = parsed.text.count("\n", 0, found[MAX_CHUNKS].start) + 1
         problems += (Problem(f"Only its first {MAX_CHUNKS:,} passages are searched: split it", line),)
+    properties = properties_of(parsed.front_matter)
+    tags, said = parsed.tags, parsed.said
+    if is_session(properties):  # its text quotes code, and perhaps strangers: it links and tags nothing
+        tags, said = (), replace(said, mentions=())
     return CutDocument(
         title=parsed.title,
-        tags=parsed.tags,
+        tags=tags,
         date=parsed.date,
         lines=parsed.lines,
         problems=problems,
-        said=parsed.said,
+        said=said,
         chunks=tuple(chunks(id, path, parsed.title, parsed.text, found[:MAX_CHUNKS], parsed.name_words, language)),
-        properties=properties_of(parsed.front_matter),
+        properties=properties,
     )
 
 
