@@ -7,7 +7,7 @@ from typing import Final
 
 from loci.core.ids import content_id
 from loci.documents.document import SESSION_TYPE
-from loci.sessions.record import Line, SessionRecord, Turn, one_line
+from loci.sessions.record import Line, SessionRecord, Turn, shortened
 
 NOT_IN_A_NAME: Final = re.compile(r"[\W_]+")
 LONGEST_NAME: Final = 48
@@ -16,6 +16,7 @@ MOST_FILES: Final = 60
 MOST_RANGES: Final = 20
 HEADING: Final = re.compile(r"^ {0,3}#{1,6}(?=\s|$)")
 BLOCK: Final = re.compile(r"^( {0,3})<")
+PLAN: Final = re.compile(r"^Implement the following plan:\s*(?:#+ )?(?:(?:Implementation )?Plan: )?")
 FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 CLIENTS: Final = {"claude-code": "Claude Code", "codex": "Codex", "gemini-cli": "Gemini CLI", "cursor": "Cursor"}
 
@@ -23,14 +24,14 @@ CLIENTS: Final = {"claude-code": "Claude Code", "codex": "Codex", "gemini-cli": 
 def path_of(record: SessionRecord, repository: str, key: str) -> str:
     """The path of the document below the folder of all sessions. It stays the same while the session grows."""
     id = content_id(record.id or key, length=8)
-    about = _slug(one_line(_first_prompt(record)), LONGEST_NAME)
+    about = _slug(shortened(_first_prompt(record)), LONGEST_NAME)
     name = "-".join(filter(None, (record.began[:10], about, id)))
     return f"{record.client}/{_slug(repository, 80) or 'unknown'}/{name}.md"
 
 
 def _first_prompt(record: SessionRecord) -> str:
-    """The first text of the person: `asked` has the last ones."""
-    return next((one.parts[0] for one in record.turns if one.by == "person"), "")
+    """The first text of the person: `asked` has the last ones. Of a plan that was accepted, its title."""
+    return PLAN.sub("", next((one.parts[0] for one in record.turns if one.by == "person"), ""))
 
 
 def _slug(text: str, room: int) -> str:
@@ -39,7 +40,7 @@ def _slug(text: str, room: int) -> str:
 
 def document_of(record: SessionRecord, repository: str) -> str:
     """The markdown of the session."""
-    title = record.title or one_line(_first_prompt(record), LONGEST_TITLE) or "Session"
+    title = record.title or shortened(_first_prompt(record), LONGEST_TITLE) or "Session"
     page = _Page()
     page.section("Asked", record.asked)
     page.section("Decided", record.decided)

@@ -13,6 +13,9 @@ from loci.sessions.tool_use import ToolUse
 LONGEST_TURN: Final = 6_000
 LONGEST_SESSION: Final = 1_500_000
 """Characters of all turns. Later turns count for the lists, and their texts are left out."""
+FEWEST_WORDS: Final = 3
+LONGEST_END: Final = 8_000
+"""Characters of a result that are looked at, from its end. No secret that ends in the last lines is longer."""
 LONGEST_LINE: Final = 300
 LONGEST_ERROR: Final = 600
 MOST_LINES: Final = 20
@@ -80,13 +83,14 @@ class SessionRecord:
         self._plan: dict[str, tuple[str, bool]] = {}
         self._uses: dict[str, ToolUse] = {}
         self._size = 0
-        self._folder = ""
+        self._folder = self._branch = ""
 
     def about(self, *, id: str = "", title: str = "", folder: str = "", branch: str = "", at: str = "") -> None:
         """Take what a record of the transcript says of the session."""
         self.id = self.id or id
-        self.title = one_line(title, 100) or self.title
-        self.branch = one_line(branch, 100) or self.branch
+        self.title = one_line(title, 100) if title else self.title
+        if branch != self._branch:  # each row of a transcript may say it
+            self._branch, self.branch = branch, one_line(branch, 100) or self.branch
         if folder:
             self._folder = folder
             self.folders.add(folder)
@@ -99,7 +103,8 @@ class SessionRecord:
             return
         self.about(at=at)
         said = clean(text, LONGEST_TURN)
-        self.asked.append(Line(one_line(said)))
+        if not self.asked or len(said.split()) >= FEWEST_WORDS:  # "yes" and "go on" say nothing
+            self.asked.append(Line(shortened(said)))
         self._note(said, TOLD, is_foreign=False)
         self._open.clear()
         self._add("person", said, at)
@@ -142,12 +147,12 @@ class SessionRecord:
         if use is None or use.is_foreign or not text.strip():
             return
         if use.kind == "question":
-            answer = one_line(clean(text, LONGEST_TURN))
+            answer = one_line(text)
             self.decided.append(Line(answer))
             self._add("model", answer, "")
         elif failed or use.kind == "command":
-            # The whole is cleaned before it is cut: the half of a secret is no longer seen as one.
-            lines = [one for one in clean(text[-LONGEST:], LONGEST).splitlines() if one.strip()]
+            # More than is shown is cleaned: the half of a secret is no longer seen as one.
+            lines = [one for one in clean(text[-LONGEST_END:], LONGEST_END).splitlines() if one.strip()]
             shown = "\n".join(lines[-12:])[-LONGEST_ERROR:] if failed else "\n".join(lines[-2:])[-LONGEST_LINE:]
             self._add("model", "\n".join(f"      {one}" for one in shown.splitlines()), "")
 
@@ -157,7 +162,7 @@ class SessionRecord:
         found = [Line(text, self.is_foreign) for text, is_done in self._plan.values() if text and not is_done]
         found += self._open
         if self.turns and self.turns[-1].by == "person":
-            found.append(Line(f"No answer to: {one_line(self.turns[-1].parts[0])}"))
+            found.append(Line(f"No answer to: {shortened(self.turns[-1].parts[0])}"))
         return list({one.text: one for one in found}.values())[:MOST_LINES]
 
     def replace_lists(self, decided: Iterable[Line], left: Iterable[Line]) -> None:
@@ -196,9 +201,15 @@ def clean(text: str, room: int) -> str:
 
 def one_line(text: str, room: int = LONGEST_LINE) -> str:
     """The beginning of the text as one line."""
-    return " ".join(clean(" ".join(text[:LONGEST].split()), room).split())
+    return shortened(clean(text, LONGEST), room)
+
+
+def shortened(text: str, room: int = LONGEST_LINE) -> str:
+    """The beginning of a text that was cleaned already, as one line."""
+    line = " ".join(text[: 4 * room].split())
+    return line if len(line) <= room else f"{line[: room - 1]}…"
 
 
 def _sentences(text: str, words: re.Pattern[str]) -> list[str]:
     plain = (MARKUP.sub("", one) for one in SENTENCE.split(text))
-    return [one_line(one) for one in plain if 15 < len(one) < 400 and words.search(one)][:5]
+    return [shortened(one) for one in plain if 15 < len(one) < 400 and words.search(one)][:5]
