@@ -40,7 +40,7 @@ def _slug(text: str, room: int) -> str:
 
 def document_of(record: SessionRecord, repository: str) -> str:
     """The markdown of the session."""
-    title = record.title or shortened(_first_prompt(record), LONGEST_TITLE) or "Session"
+    title = record.title or shortened(_first_prompt(record).partition("\n")[0], LONGEST_TITLE) or "Session"
     page = _Page()
     page.section("Asked", record.asked)
     page.section("Decided", record.decided)

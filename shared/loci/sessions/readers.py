@@ -25,12 +25,19 @@ NO_SPEECH: Final = re.compile(
     r"|Caveat: |# AGENTS\.md instructions|\[Request interrupted|This session is being continued)"
 )
 """Beginnings of what a client writes for the model in the person's name."""
-WITHIN: Final = re.compile(
-    r"<(system-reminder|system_reminder|open_and_recently_viewed_files|attached_files|timestamp|user_info|git_status"
-    r"|rules|agent_skills|session_context)>.*?</\1>",
-    re.DOTALL,
+ADDED: Final = (
+    "system-reminder",
+    "system_reminder",
+    "open_and_recently_viewed_files",
+    "attached_files",
+    "timestamp",
+    "user_info",
+    "git_status",
+    "rules",
+    "agent_skills",
+    "session_context",
 )
-"""Blocks that a client adds to what the person typed."""
+"""The tags of blocks that a client adds to what the person typed."""
 QUERY: Final = re.compile(r"</?user_query>")
 BUBBLES: Final = {1: "user", 2: "assistant"}
 
@@ -133,9 +140,20 @@ def _message(record: SessionRecord, role: str, content: Json, at: str) -> None:
 
 def _typed(record: SessionRecord, text: str, at: str) -> None:
     """Take what stands in the person's name, without what the client wrote there."""
-    plain = QUERY.sub("", WITHIN.sub("", text)) if "<" in text else text
+    plain = QUERY.sub("", _without_added(text)) if "<" in text else text
     if not NO_SPEECH.match(plain):
         record.person(plain, at)
+
+
+def _without_added(text: str) -> str:
+    """The text without the client's blocks. It takes time in proportion, whatever a stranger put there."""
+    for name in ADDED:
+        pieces, at = list[str](), 0
+        while (first := text.find(f"<{name}>", at)) >= 0 and (last := text.find(f"</{name}>", first)) >= 0:
+            pieces.append(text[at:first])
+            at = last + len(name) + 3
+        text = "".join((*pieces, text[at:]))
+    return text
 
 
 # Codex

@@ -38,7 +38,7 @@ REACHES_OUT: Final = re.compile(
     re.IGNORECASE,
 )
 HERE: Final = re.compile(r"\b(?:https?://)?(?:localhost|127\.0\.0\.1)\b")
-LONGEST_COMMAND: Final = 4_000
+LONGEST_COMMAND: Final = 1_000
 """Characters of a command that are searched for commits."""
 COMMIT: Final = re.compile(r"\bgit\b[^\n|;&]*\bcommit\b[^\n]*?\s(?:-[a-z]*m|--message)[ =]?\s*([\"'])(.+?)(?:\1|\n|$)")
 HEREDOC: Final = re.compile(r"\bgit\b[^\n]*\bcommit\b[^\n]*<<-?\s*['\"]?\w+['\"]?\n\s*(\S[^\n]*)")
