@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from loci.graph.api import DocumentGraph
     from loci.mcp.module import Module
     from loci.mcp.tool_listing import ToolListing
+    from loci.recall.api import Recall
     from loci.search.document_index import SearchAdapters
     from loci.search.language_model import LanguageModel
     from loci.search.search import Search
@@ -151,6 +152,13 @@ class App:
         from loci.graph.api import DocumentGraph
 
         return DocumentGraph(self.settings, self.documents, self.language_model)
+
+    @part
+    def recall(self) -> "Recall":
+        """The notes that go before a model unasked."""
+        from loci.recall.api import Recall
+
+        return Recall(self)
 
     @part
     def authoring(self) -> "Authoring":

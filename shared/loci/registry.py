@@ -216,6 +216,7 @@ def modules(app: App) -> Sequence[Module]:
             surfaces=["search"],
             tools=[tools("lookup.tools:lookup_tools", "search fetch", "search", None, **either)],
         ),
+        Module("recall", routes=[route("/hooks", "recall.http_route:HooksRoute")]),
         # Before the pages, which take everything below their path. The second path is for them: the cookie of a browser
         # that signed in is valid below `/ui`.
         Module("events", routes=[ModuleRoute(path, events) for path in ("/events", "/ui/events")]),

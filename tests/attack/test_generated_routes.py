@@ -51,7 +51,7 @@ GETS = (
         "/ui/settings/health",
     ),
     "/ui/sign-in",
-    *("/events", "/log", "/ui/events", "/transfer", "/documents", "/files/@", "/blobs/@", "/healthz"),
+    *("/events", "/log", "/ui/events", "/transfer", "/documents", "/hooks", "/files/@", "/blobs/@", "/healthz"),
 )
 POSTS = (
     *("/ui/files", "/ui/files/@/retry", "/ui/files/@/delete", "/ui/tools/ask", "/ui/approve", "/ui/runs/@/abort"),
@@ -63,7 +63,7 @@ POSTS = (
         "/ui/sign-out",
     ),
     *("/ui/tools/accept", "/ui/tools/rules", "/ui/tools/login"),
-    *("/transfer", "/transfer", "/transfer", "/transfer", "/documents", "/documents"),
+    *("/transfer", "/transfer", "/transfer", "/transfer", "/documents", "/documents", "/hooks"),
 )
 QUERIES = ("q", "from", "version", "id", "link", "to", "after", "parts", "under", "seen", "whole", "kinds", "apikey")
 HOSTILE = (
@@ -179,7 +179,7 @@ def generated(chance: random.Random, place: Place) -> Ask:
         headers += [("Authorization", f"Bearer {place.key}")]
     elif shown < 0.95:
         headers += [("Cookie", chance.choice(("loci_visit=", "loci_visit=é.é", "loci_visit=eyJ9.x; loci_visit=y")))]
-    if route in ("/transfer", "/documents"):
+    if route in ("/transfer", "/documents", "/hooks"):
         headers = [*headers[:2], ("Authorization", f"Bearer {place.key}")]
     if chance.random() < 0.1:
         headers.append(("Last-Event-ID", chance.choice(("x", "1.1", "9" * 400, "-1.0"))))
@@ -198,6 +198,10 @@ def body(chance: random.Random, route: str, place: Place) -> bytes:
         return chance.choice((b"", b"null", b"[]", b"{", b"NaN", b'{"a":1e999}', b"[" * 5000, b'{"tool":"\\ud800"}'))
     if route == "/transfer":
         return json.dumps(moving(chance)).encode()
+    if route == "/hooks":
+        prompt = {"event": "user-prompt", "prompt": odd(chance, "Where are the notes about ferries?")}
+        start = {"event": "session-start", "name": odd(chance, "notes"), "folder": odd(chance, "/notes")}
+        return json.dumps(chance.choice((prompt, start))).encode()
     if route == "/documents":
         put = [
             {"path": odd(chance, "notes/c.md"), "text": odd(chance, "# C\n")},

@@ -15,6 +15,7 @@ ROUTES = (
     "/log",
     "/transfer",
     "/documents?under=notes",
+    "/hooks",
 )
 
 
@@ -51,7 +52,7 @@ def test_a_link_leads_to_pages_only(at_home: UvicornDoor, target: str, site: str
 def test_a_page_of_another_port_is_another_site(at_home: UvicornDoor, target: str, origin: str) -> None:
     """The page of any program on this machine could call else, and so could what a person only looks at."""
     told = (("Origin", origin), *browser("cors", "empty", "same-site"))
-    writes = {"/mcp": "POST", "/transfer": "POST", "/files/x": "PUT", "/ui/tools/ask": "POST"}
+    writes = {"/mcp": "POST", "/transfer": "POST", "/files/x": "PUT", "/ui/tools/ask": "POST", "/hooks": "POST"}
     for method in {"GET", "OPTIONS", writes.get(target, "GET")}:
         for headers in (told, told[:1]):  # not every browser says more than the origin
             answer = at_home.ask(Ask(b"{}", (*HOME, *headers), method, target))

@@ -51,6 +51,7 @@ ASKS = [
         Ask(b"", HOME, "GET", target)
         for target in ("/transfer", "/documents?under=x", "/events", "/log", "/ui/files", "/ui/settings/health")
     ),
+    Ask(b'{"event": "user-prompt"}', (*HOME, ("Content-Type", "application/json")), "POST", "/hooks"),
 ]
 PAIRS = [
     ("127.0.0.1", "127.0.0.1"),

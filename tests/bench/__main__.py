@@ -18,6 +18,7 @@ from tests.bench.files import files
 from tests.bench.gateway_call import gateway_call
 from tests.bench.gateway_model import gateway_model
 from tests.bench.graph import graph
+from tests.bench.hooks import hooks
 from tests.bench.imports import imports
 from tests.bench.ingestion import ingestion
 from tests.bench.latency import latency
@@ -47,6 +48,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "cold": cold,
     "warm": warm,
     "imports": imports,
+    "hooks": hooks,
     "trips": trips,
     "latency": latency,
     "memory": memory,

@@ -109,18 +109,31 @@ def read_entry(client: McpClient, name: str) -> Json:
 
 def plan_change(client: McpClient, name: str, entry: JsonObject | None) -> ConfigChange:
     """The change that puts the entry into the file. Without an entry, it removes the one that is there."""
-    before = _content(client.file)
-    text, syntax = _text(client, before or b""), _syntax(client)
+    syntax = _syntax(client)
 
-    def changed() -> str:
+    def changed(text: str) -> str:
         if entry is None:
             return syntax.without_entry(text, client.section, name)
         if syntax.entry_in(text, client.section, name) == entry:
             return text
         return syntax.with_entry(text, client.section, name, entry)
 
-    after = _naming_file(client, changed)
-    _check(client, text, after, name, entry)
+    return planned(client, changed, lambda before, after: _is_changed_so(client, before, after, name, entry))
+
+
+def planned(
+    client: McpClient, edit: Callable[[str], str], is_right: Callable[[JsonObject, JsonObject], bool]
+) -> ConfigChange:
+    """The change of the client's file by an edit of its text. `Refused` if what comes of it is not right."""
+    before = _content(client.file)
+    text = _text(client, before or b"")
+    after = _naming_file(client, lambda: edit(text))
+    if not is_right(_read(client, text), _naming_file(client, lambda: _read(client, after))):
+        raise Refused(
+            f"{client.file} is written in a way that Loci cannot change safely",
+            f"Nothing was changed. Change [{client.section}] yourself",
+            code="BAD_CONFIGURATION",
+        )
     mark = codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b""
     return ConfigChange(client.file, before, mark + after.encode())
 
@@ -187,24 +200,19 @@ def _naming_file(client: McpClient, work: Callable[[], T]) -> T:
         raise Refused(problem, advice, code=error.code) from None
 
 
-def _check(client: McpClient, before: str, after: str, name: str, entry: JsonObject | None) -> None:
-    """Refuse a change whose outcome, when read again, differs in anything but the entry."""
-    wanted = _read(client, before)
+def _is_changed_so(
+    client: McpClient, wanted: JsonObject, found: JsonObject, name: str, entry: JsonObject | None
+) -> bool:
+    """True if the outcome of a change differs in nothing but the entry from what there was."""
     held = wanted.get(client.section)
     if entry is not None:
         wanted[client.section] = {**(held if isinstance(held, dict) else {}), name: entry}
     elif isinstance(held, dict):
         held.pop(name, None)
-    found = _naming_file(client, lambda: _read(client, after))
     if entry is None and client.syntax == "toml" and not held:
         wanted.pop(client.section, None)  # an empty table stays or goes with its last line
         found.pop(client.section, None)
-    if found != wanted:
-        raise Refused(
-            f"{client.file} is written in a way that Loci cannot change safely",
-            f"Nothing was changed. Change [{client.section}] yourself",
-            code="BAD_CONFIGURATION",
-        )
+    return found == wanted
 
 
 def _read(client: McpClient, text: str) -> JsonObject:

@@ -5,14 +5,16 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from loci.cli.client_config import ConfigChange, McpClient, mcp_clients, plan_change, read_entry, write
+from loci.cli.client_hooks import HookClient, forget_address, hook_clients, hooks_of, note_address, plan_hooks
 from loci.cli.destination import EndpointOption, endpoint_url, server_url, url_or_stack
-from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, Only, OnlyOption, printable, value
+from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, Only, OnlyOption, command_settings, printable, value
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import Json, JsonObject
 
@@ -28,7 +30,9 @@ EXAMPLES: Final = """Examples:
 
   LOCI_KEY=loci_... loci connect vscode --url https://loci.example.com/mcp
 
-  loci connect cursor --remove"""
+  loci connect cursor --remove
+
+  loci connect cursor --hooks"""
 
 
 def connect(
@@ -42,7 +46,10 @@ def connect(
     stack: EndpointOption = None,
     key: KeyOption = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="The name of the server in that file.")] = "loci",
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the server from the file.")] = False,
+    hooks: Annotated[
+        bool, typer.Option("--hooks", help="Add hooks to Codex, Gemini CLI or Cursor, instead of the server.")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the server, or with --hooks the hooks.")] = False,
     only: OnlyOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the file without asking.")] = False,
     data: Annotated[Path | None, value("The data folder that the started Loci uses.", "--data", "DIR")] = None,
@@ -54,9 +61,19 @@ def connect(
     Loci shows its entry for the client's configuration file, asks you, keeps a copy of the file, and changes nothing
     else in it. A client that needs a key gets the one in --key or LOCI_KEY. Without a key, clients sign in if the
     server asks for it.
+
+    With --hooks the client asks Loci for your notes when a session starts and at each prompt, and tells it where the
+    session was kept. Without CLIENT, all of these clients on this machine get them.
     """
     if not NAME.fullmatch(name):
         raise Refused(f"{name!r} cannot be a server's name", "Use up to 40 letters, digits, - and _")
+    if hooks:
+        chosen = (
+            [hooks_of(_find_client(client).name)] if client else [one for one in hook_clients() if one.client.is_here]
+        )
+        address = None if remove else url_or_stack(url, stack)
+        _change_hooks(chosen, address, key, data, config, remove=remove, yes=yes, as_json=as_json)
+        return
     if client is None:
         _list(name, as_json=as_json)
         return
@@ -72,6 +89,42 @@ def connect(
     copy = write(change)
     done = f"{known.title} is {'no longer connected' if remove else 'connected'}. Restart it to apply the change."
     _report(known, change, copy, done, as_json=as_json)
+
+
+def _change_hooks(
+    chosen: Sequence[HookClient],
+    url: str | None,
+    key: str | None,
+    data: Path | None,
+    config: Path | None,
+    *,
+    remove: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Add the hooks to the files of these clients, or remove them."""
+    if not chosen:
+        names = ", ".join(one.client.name for one in hook_clients())
+        raise NotFound(f"None of {names} is on this machine", "Install one first", code="CLIENT_NOT_FOUND")
+    settings = command_settings(data, config)
+    command = None if remove else [*_program(), "hook", *(["--data", str(settings.data.absolute())] if data else [])]
+    changes = [(one, plan_hooks(one, command)) for one in chosen]
+    for one, change in changes:
+        if not as_json and not change.is_none:
+            what = "without Loci's hooks" if remove else f"{', '.join(one.events)}: {' '.join(command or ())} …"
+            typer.echo(printable(f"{change.file}: {what}"))
+    _confirm([change.file for _, change in changes if not change.is_none], yes=yes, as_json=as_json)
+    if not remove:
+        here = settings.model_copy(update={"public_url": None}).base_url
+        note_address(
+            settings.data, server_url(url, "") if url else here, (key or os.environ.get("LOCI_KEY") or "").strip()
+        )
+    for one, change in changes:
+        copy = None if change.is_none else write(change)
+        state = "has no hooks of Loci" if remove else "asks Loci at its hooks. Restart it to apply the change"
+        _report(one.client, change, copy, f"{one.client.title} {state}.", as_json=as_json)
+    if remove:
+        forget_address(settings.data)
 
 
 def _find_client(name: str) -> McpClient:
@@ -102,14 +155,18 @@ def _entry(
 
 def _command(data: Path | None, config: Path | None, only: Only | None) -> tuple[str, tuple[str, ...]]:
     """The command that starts this Loci, with absolute paths: a client starts it in another folder."""
-    started = Path(sys.argv[0])
-    found = str(started.absolute()) if started.stem in SCRIPTS and started.is_file() else None
-    found = found or shutil.which("loci")
-    command, first = (found, ()) if found else (sys.executable, ("-m", "loci"))
+    command, *first = _program()
     folder = data or os.environ.get("LOCI_DATA")
     given = [*(("--data", folder) if folder else ()), *(("--config", config) if config else ())]
     part = ("--only", only) if only else ()
     return command, (*first, "serve", "--stdio", *part, *(_absolute(one) for one in given))
+
+
+def _program() -> list[str]:
+    started = Path(sys.argv[0])
+    found = str(started.absolute()) if started.stem in SCRIPTS and started.is_file() else None
+    found = found or shutil.which("loci")
+    return [found] if found else [sys.executable, "-m", "loci"]
 
 
 def _absolute(one: str | Path) -> str:
@@ -125,11 +182,15 @@ def _ask(client: McpClient, name: str, entry: JsonObject | None, *, yes: bool, a
         shown = "nothing" if entry is None else json.dumps(hidden, ensure_ascii=False, indent=2)
         typer.echo(printable(f"{client.file}, {client.section}:"))
         typer.echo("\n".join(printable(line) for line in f"{name}: {shown}".split("\n")))
-    if yes:
+    _confirm([client.file], yes=yes, as_json=as_json)
+
+
+def _confirm(files: Sequence[Path], *, yes: bool, as_json: bool) -> None:
+    if yes or not files:
         return
     if as_json or not sys.stdin.isatty():
         raise Refused("Nothing was changed", "Give --yes to write this", code="NOT_CONFIRMED")
-    typer.confirm(f"Write this to {printable(str(client.file))}?", abort=True)
+    typer.confirm(f"Write this to {printable(', '.join(map(str, files)))}?", abort=True)
 
 
 def _report(client: McpClient, change: ConfigChange, copy: Path | None, done: str, *, as_json: bool) -> None:

@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn, cast
 
 from loci.core.errors import Refused
-from loci.core.json import Json, JsonObject
+from loci.core.json import Json
 
 # Both may be unterminated, and the text is refused later: to search for their ends again and again would take long.
 STRING: Final = r'"(?:[^"\\\n]|\\.)*"?'
@@ -40,7 +40,7 @@ def read_json(text: str) -> Json:
     raise Refused(what, "Correct the file", code="BAD_CONFIGURATION")
 
 
-def with_entry(text: str, section: str, name: str, entry: JsonObject) -> str:
+def with_entry(text: str, section: str, name: str, entry: Json) -> str:
     """Add the entry to the section, or replace the entry with this name."""
     read_json(text)
     plain = _plain(text)
@@ -82,6 +82,59 @@ def without_entry(text: str, section: str, name: str) -> str:
     left = text[:start] + text[end:]
     close = _behind_space(left, held.value + 1)
     return f"{left[: held.value]}{{{left[close:]}" if left[close] == "}" else left
+
+
+def with_member(text: str, name: str, value: Json) -> str:
+    """Add a member to the whole object."""
+    if not _plain(text).strip():
+        return f"{text}{json.dumps({name: value}, ensure_ascii=False, indent=2)}\n"
+    return _added(text, _behind_space(_plain(text), 0), name, value)
+
+
+def with_item(text: str, section: str, name: str, item: Json) -> str:
+    """Add the item to the end of the list that the section has with this name."""
+    if entry_in(text, section, name) is None:
+        return with_entry(text, section, name, [item])
+    items, (start, end) = _items(text, section, name)
+    if not items:
+        return f"{text[: start + 1]}{json.dumps(item, ensure_ascii=False)}{text[start + 1 :]}"
+    last_start, last_end = items[-1]
+    if "\n" not in text[start:end]:
+        return f"{text[:last_end]}, {json.dumps(item, ensure_ascii=False)}{text[last_end:]}"
+    margin = _margin(text, last_start)
+    return f"{text[:last_end]},{_line_end(text)}{margin}{_written(text, margin, item)}{text[last_end:]}"
+
+
+def without_items(text: str, section: str, name: str, is_own: Callable[[Json], bool]) -> str:
+    """Remove these items from the list that the section has with this name; the list, too, if nothing else is in it."""
+    held = entry_in(text, section, name)
+    if not isinstance(held, list) or not any(map(is_own, held)):
+        return text
+    if all(map(is_own, held)):
+        return without_entry(text, section, name)
+    items, _ = _items(text, section, name)
+    for at in reversed([at for at, one in enumerate(held) if is_own(one)]):
+        # With the comma before it; the first one that stays behind others that go has none any more.
+        begin, end = (items[at - 1][1], items[at][1]) if at else (items[0][0], items[1][0])
+        text = text[:begin] + text[end:]
+        items = _items(text, section, name)[0]
+    return text
+
+
+def _items(text: str, section: str, name: str) -> tuple[list[tuple[int, int]], tuple[int, int]]:
+    """The positions of the items of a list, and those of the list."""
+    plain = _plain(text)
+    held = _member(plain, _behind_space(plain, 0), section)
+    own = held and _member(plain, held.value, name)
+    if own is None or plain[own.value] != "[":
+        raise Refused(f"{section}.{name} is no list", "Correct the file", code="BAD_CONFIGURATION")
+    found, at = list[tuple[int, int]](), _behind_space(plain, own.value + 1)
+    while plain[at] != "]":
+        _, end = DECODER.raw_decode(plain, at)
+        found.append((at, end))
+        at = _behind_space(plain, end)
+        at = _behind_space(plain, at + 1) if plain[at] == "," else at
+    return found, (own.value, own.end)
 
 
 def entry_in(text: str, section: str, name: str) -> Json:

@@ -44,6 +44,7 @@ COMMANDS: Final = {
         "log:log",
         "Show who called which tool, when, from which client, and how it ended: yours only, without contents.",
     ),
+    "hook": ("hook:hook", "Answer a hook of a coding client, whose JSON is on standard input."),
     "files": ("files:cli", "The files of the lake."),
     "tools": (
         "tools:cli",

@@ -36,6 +36,11 @@ ALIKE: Final = str.maketrans(
 
 @lru_cache(10_000)
 def skeleton(text: str) -> str:
+    """The skeleton of a name, which is asked for again and again."""
+    return skeleton_of(text)
+
+
+def skeleton_of(text: str) -> str:
     """The text as it looks at a glance: the same for two that differ in case, in signs, or in alike letters."""
     shown = unicodedata.normalize("NFKD", UNSEEN.sub("", text)).casefold().translate(ALIKE)
     letters = "".join(one for one in shown if one.isalnum())
