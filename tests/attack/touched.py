@@ -17,6 +17,7 @@ ATTACKS = {
     "shared/loci/events/": ("test_crowds.py",),
     "shared/loci/files/": ("test_files_of_others.py", "test_swapped_links.py"),
     "shared/loci/mcp/": DOORS,
+    "shared/loci/recall/": ("test_hooks.py",),
     "shared/loci/sandbox/": ("sandbox", "test_ending.py", "test_stalls.py"),
     "shared/loci/gateway/": ("test_moving_in.py", "test_servers_moved_in.py"),
     "shared/loci/transfer/": ("test_*archives*.py", "test_large_runs.py", "test_*mov*.py", "test_odd_notes.py"),
