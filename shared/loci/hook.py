@@ -18,17 +18,17 @@ Told = dict[str, object]
 """The JSON of a client."""
 START, PROMPT, COMPACT, END = "session-start", "user-prompt", "pre-compact", "session-end"
 EVENTS = (START, PROMPT, COMPACT, END)
-SECONDS = {START: 2.0, PROMPT: 0.08}
+SECONDS = {START: 2.0, PROMPT: 0.08, COMPACT: 1.0, END: 1.0}
 """The longest time that the server may take to answer."""
-READ_SECONDS, QUEUE_SECONDS = 5.0, 1.0
+READ_SECONDS, WRITE_SECONDS = 5.0, 1.0
 NAMES = {START: "SessionStart", PROMPT: "UserPromptSubmit"}
 """The events by the names that Claude Code and Codex have for them."""
 LONGEST = 4000
 """Characters of a prompt, a path or a name that are used."""
 LARGEST = 1 << 20
-"""Bytes of an answer, of a client's JSON, and of the queue of transcripts."""
-ADDRESS_FILE, QUEUE_FILE = "hook.json", "transcripts.jsonl"
-"""In the data folder: the server that hooks ask, with its key; and the transcripts that wait to be read."""
+"""Bytes of an answer, and of a client's JSON."""
+ADDRESS_FILE = "hook.json"
+"""In the data folder: the server that hooks ask, with its key."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -37,26 +37,11 @@ def run(arguments: list[str]) -> None:
     threading.excepthook = lambda _, /: None
     event, options = arguments[0], dict(zip(arguments[1::2], arguments[2::2], strict=False))
     told = _within(READ_SECONDS, _read)
-    if told is not None and event in SECONDS:
+    if told is not None:
         text = _within(SECONDS[event], lambda: _ask(event, told, _data_folder(options)))
         if text:
-            _within(QUEUE_SECONDS, lambda: os.write(1, _reply(event, told, text)))
-    elif told is not None:
-        _within(QUEUE_SECONDS, lambda: hand_over(told, _data_folder(options)))
+            _within(WRITE_SECONDS, lambda: os.write(1, _reply(event, told, text)))
     os._exit(0)
-
-
-def hand_over(told: Told, data: str) -> None:
-    """Put the session's transcript on the list of those that Loci reads when it may. Only its path is noted."""
-    path = told.get("transcript_path")
-    queue = os.path.join(data, QUEUE_FILE)
-    if not isinstance(path, str) or not os.path.isabs(path) or len(path) > LONGEST or not os.path.isdir(data):
-        return
-    if os.path.exists(queue) and os.path.getsize(queue) > LARGEST:
-        return
-    line = json.dumps({"transcript": path, "client": _client(told), "folder": _folder(told)}) + "\n"
-    file = os.open(queue, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.write(file, line.encode())  # at once, so that the lines of two sessions do not mix
 
 
 def _within(seconds: float, work: Callable[[], T]) -> T | None:
@@ -104,7 +89,12 @@ def _ask(event: str, told: Told, data: str) -> str | None:
         return None
     connect = HTTPSConnection if url.scheme == "https" else HTTPConnection
     connection = connect(url.hostname or "", url.port, timeout=SECONDS[event])
-    body = {"event": event, **(_place(_folder(told), is_here) if event == START else {"prompt": _prompt(told)})}
+    about = _place(_folder(told), is_here) if event == START else _said(told, "prompt")
+    if event in (COMPACT, END):
+        about = _said(told, "transcript_path") if is_here else {}
+        if not about:
+            return None
+    body = {"event": event, **about}
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
     path = url.path.rstrip("/").partition("/mcp")[0] + "/hooks"
     connection.request("POST", path, json.dumps(body), headers)
@@ -124,9 +114,10 @@ def _is_anothers(end: socket, has_key: bool) -> bool:
     return peer == "other" or (peer == "unseen" and not has_key)
 
 
-def _prompt(told: Told) -> str:
-    prompt = told.get("prompt")
-    return prompt[:LONGEST] if isinstance(prompt, str) else ""
+def _said(told: Told, name: str) -> Told:
+    """The field, if it is a text."""
+    text = told.get(name)
+    return {name: text[:LONGEST]} if isinstance(text, str) else {}
 
 
 def _folder(told: Told) -> str:

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from loci.cli.json_edits import read_json
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
 from loci.hook import ADDRESS_FILE, EVENTS
 from tests.e2e.conftest import Homes
 from tests.support.client_files import GEMINI, KEY, connect, connected, put
@@ -114,3 +117,14 @@ def test_nothing_is_written_unasked(home: Path) -> None:
     assert (ended.returncode, (home / CURSOR).exists(), (home / "data").exists()) == (1, False, False)
     assert "sessionStart" in ended.stdout
     assert "loci@loci" in connect(home, "claude-code", "--hooks", "--yes").stderr
+
+
+@each(("option", "agreed"), [((), False), (("--no-sessions",), False), (("--sessions",), True)])
+def test_sessions_are_read_only_if_the_person_agrees(
+    new_home: Homes, tmp_path: Path, option: tuple[str, ...], agreed: bool
+) -> None:
+    data = tmp_path / f"data{len(option)}{agreed}"
+    connected(new_home(), "codex", "--hooks", "--data", str(data), *option)
+    app = build_app(load_settings({"data": data}))
+    assert (app.sessions.consent(LOCAL) is not None) == agreed
+    connected(new_home(), "codex", "--hooks", "--remove", "--data", str(data), *option)

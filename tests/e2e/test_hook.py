@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from loci.hook import ADDRESS_FILE, QUEUE_FILE
+from loci.hook import ADDRESS_FILE
 from tests.support.each import each
-from tests.support.serving import LOCI, PATIENCE, Serving, clean_environment, loci, serving
+from tests.support.serving import LOCI, PATIENCE, Serving, call, clean_environment, loci, post, serving
+from tests.support.transcripts import ClaudeCode
 
 PROMPT = "How do we deploy the ferry service to production?"
 NOTE = """---
@@ -273,24 +274,19 @@ def test_a_server_that_needs_a_key_gets_the_one_that_was_noted(tmp_path: Path) -
         assert any(b"on Fridays" in said() for _ in range(100))
 
 
-def test_transcripts_are_handed_over_also_without_a_server(tmp_path: Path) -> None:
-    data, nowhere = tmp_path / "data", "http://127.0.0.1:1"
-    told = {"transcript_path": str(tmp_path / "a b.jsonl"), "cwd": "/repo", "hook_event_name": "PreCompact"}
-    assert hook(data, "pre-compact", told, nowhere) == ""
-    assert not data.exists()  # nobody has set Loci up here
-    data.mkdir()
-    for one in ({**told, "transcript_path": None}, {**told, "transcript_path": "relative.jsonl"}, {"cwd": "/"}):
-        assert hook(data, "session-end", one, nowhere) == ""
-    assert not (data / QUEUE_FILE).exists()
-    assert hook(data, "pre-compact", told, nowhere) == ""
-    cursor = {"transcript_path": "/c\n.txt", "workspace_roots": ["/w"], "cursor_version": "2"}
-    assert hook(data, "session-end", cursor, nowhere) == ""
-    assert [json.loads(line) for line in (data / QUEUE_FILE).read_text("utf-8").splitlines()] == [
-        {"transcript": told["transcript_path"], "client": "claude-code", "folder": "/repo"},
-        {"transcript": "/c\n.txt", "client": "cursor", "folder": "/w"},
-    ]
-    if os.name == "posix":
-        assert (data / QUEUE_FILE).stat().st_mode & 0o077 == 0
+@each("event", ["pre-compact", "session-end"])
+def test_a_transcript_is_read_at_once_if_the_person_agreed_to_its_folder(tmp_path: Path, event: str) -> None:
+    data, home = tmp_path / "data", tmp_path / "home"
+    session = ClaudeCode(tmp_path / "ferry").person("Where do the boats sleep?")
+    file, outside = session.write(home), ClaudeCode(tmp_path, "other").person("Vintage coins").write(tmp_path / "other")
+    assert hook(data, event, {"transcript_path": str(file)}, "http://127.0.0.1:1") == ""
+    assert loci(data, "ingest", "--sessions", str(file.parent)).returncode == 0
+    with serving(data) as server:
+        session.person("And the vintage stamps?").write(home)
+        for path in (None, "relative.jsonl", 7, str(outside), str(file)):
+            assert hook(data, event, {"transcript_path": path, "cwd": "/"}, server.url) == ""
+        answer = post(f"{server.url}/mcp", call("search_documents", {"query": "vintage"})).message()["result"]
+        assert [one["snippet"].count("stamps") for one in answer["structuredContent"]["results"]] == [1]
 
 
 def test_a_hook_loads_next_to_nothing_of_loci() -> None:

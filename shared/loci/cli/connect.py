@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -49,6 +50,13 @@ def connect(
     hooks: Annotated[
         bool, typer.Option("--hooks", help="Add hooks to Codex, Gemini CLI or Cursor, instead of the server.")
     ] = False,
+    sessions: Annotated[
+        bool | None,
+        typer.Option(
+            "--sessions/--no-sessions",
+            help="With --hooks: make documents of your sessions with coding agents, too. A terminal asks once.",
+        ),
+    ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the server, or with --hooks the hooks.")] = False,
     only: OnlyOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the file without asking.")] = False,
@@ -62,8 +70,8 @@ def connect(
     else in it. A client that needs a key gets the one in --key or LOCI_KEY. Without a key, clients sign in if the
     server asks for it.
 
-    With --hooks the client asks Loci for your notes when a session starts and at each prompt, and tells it where the
-    session was kept. Without CLIENT, all of these clients on this machine get them.
+    With --hooks the client asks Loci for your notes when a session starts and at each prompt, and says where it keeps the
+    session. Without CLIENT, all of these clients on this machine get them.
     """
     if not NAME.fullmatch(name):
         raise Refused(f"{name!r} cannot be a server's name", "Use up to 40 letters, digits, - and _")
@@ -73,6 +81,8 @@ def connect(
         )
         address = None if remove else url_or_stack(url, stack)
         _change_hooks(chosen, address, key, data, config, remove=remove, yes=yes, as_json=as_json)
+        if not remove and address is None:
+            _agree_to_sessions(sessions, data, config, can_ask=not (yes or as_json) and sys.stdin.isatty())
         return
     if client is None:
         _list(name, as_json=as_json)
@@ -125,6 +135,22 @@ def _change_hooks(
         _report(one.client, change, copy, f"{one.client.title} {state}.", as_json=as_json)
     if remove:
         forget_address(settings.data)
+
+
+def _agree_to_sessions(given: bool | None, data: Path | None, config: Path | None, *, can_ask: bool) -> None:
+    """Remember that sessions may be read, if the person says so. It is asked until it is answered with yes."""
+    if given is False or (given is None and not can_ask):
+        return
+    from loci.cli.terminal import here_only, open_app  # slow to load
+    from loci.core.identity import LOCAL
+    from loci.sessions.consent import HOME
+
+    app = open_app(data, config, here_only("Send them from your machine: loci ingest --sessions --to URL"))
+    with closing(app):
+        question = "May Loci also make documents of your sessions with coding agents, without the secrets in them?"
+        if app.sessions.consent(LOCAL) is None and (given or typer.confirm(question)):
+            app.sessions.agree(LOCAL, [HOME], ())
+            typer.echo("A running Loci reads them now and then; loci forget sessions takes all of them out.")
 
 
 def _find_client(name: str) -> McpClient:
@@ -201,7 +227,7 @@ def _report(client: McpClient, change: ConfigChange, copy: Path | None, done: st
     typer.echo(printable(done))
     if copy is not None:
         typer.echo(printable(f"The old file, with its keys, was copied to {copy}"))
-    if os.name == "posix" and change.file.stat().st_mode & 0o077:
+    if os.name == "posix" and change.file.exists() and change.file.stat().st_mode & 0o077:
         typer.echo(printable(f"Other users can read {change.file}: protect its keys with chmod 600"))
 
 

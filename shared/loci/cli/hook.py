@@ -23,7 +23,7 @@ def hook(
 
     It asks the running Loci (LOCI_URL, LOCI_KEY, or the server that `loci connect --hooks` noted). session-start gives
     what your notes on the repository say was decided and is open; user-prompt, passages that certainly fit; the others
-    note where the session is kept. It says nothing if Loci does not answer, and always ends with 0.
+    have the transcript read, if you agreed to that. It says nothing if Loci does not answer, and always ends with 0.
     """
     from loci.hook import run  # the way past the command line, from which it mostly starts
 

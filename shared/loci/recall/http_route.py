@@ -25,7 +25,8 @@ LONGEST = 4000
 class _Asked(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    event: Literal["session-start", "user-prompt"]
+    event: Literal["session-start", "user-prompt", "pre-compact", "session-end"]
+    transcript_path: str = Field("", max_length=LONGEST)
     prompt: str = Field("", max_length=LONGEST)
     name: str = Field("", max_length=LONGEST)
     remote: str = Field("", max_length=LONGEST)
@@ -35,7 +36,7 @@ class _Asked(BaseModel):
 
 
 class HooksRoute:
-    """An ASGI application: what a client's model is told at the start of a session, or at a prompt."""
+    """An ASGI application: the text for a client's model at a session's start or a prompt, and transcripts to read."""
 
     def __init__(self, app: "App", *, is_open: bool) -> None:
         self._app = app
@@ -59,7 +60,16 @@ class HooksRoute:
         asked = parse_model(_Asked, await read_body(receive, headers.get("content-length")))
         if caller.calls_per_month is not None:  # a hook costs as much as a search
             await on_thread(self._app.api_keys.count_calls, caller.credential, 1, caller.calls_per_month)
+        if asked.event in ("pre-compact", "session-end"):
+            check_scopes(caller, [scope_of("documents", writes=True)], "This")
+            await on_thread(self._take_in, caller.owner, asked.transcript_path)
+            return {"text": ""}
         return {"text": await on_thread_of(SEARCHES, self._text, caller.owner, asked)}
+
+    def _take_in(self, owner: Owner, transcript: str) -> None:
+        """Read the transcript, if it is where the person agreed to it. Nothing of it goes to the caller."""
+        if self._app.settings.mode == "embedded" and transcript:
+            self._app.sessions.take_in(owner, transcript)
 
     def _text(self, owner: Owner, asked: _Asked) -> str:
         if asked.event == "user-prompt":
