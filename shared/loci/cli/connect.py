@@ -70,8 +70,8 @@ def connect(
     else in it. A client that needs a key gets the one in --key or LOCI_KEY. Without a key, clients sign in if the
     server asks for it.
 
-    With --hooks the client asks Loci for your notes when a session starts and at each prompt, and says where it keeps the
-    session. Without CLIENT, all of these clients on this machine get them.
+    With --hooks the client asks Loci for your notes when a session starts and at each prompt, and says where it keeps
+    the session. Without CLIENT, all of these clients on this machine get them.
     """
     if not NAME.fullmatch(name):
         raise Refused(f"{name!r} cannot be a server's name", "Use up to 40 letters, digits, - and _")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from loci.core.injections import injections
 from loci.core.secrets_in_text import without_secrets
 from loci.core.seen import UNSEEN, skeleton_of
 from loci.documents.document import Document
@@ -65,7 +66,12 @@ def fit_to_quote(text: str) -> str | None:
     """The text in tidy lines, without secrets; None if it addresses the model, or hides something."""
     lines = (" ".join(line.split()) for line in text.removeprefix("\ufeff").splitlines())
     tidy = "\n".join(line for line in lines if line)
-    if UNSEEN.search(tidy.replace("\n", " ")) or MARKUP.search(tidy) or ADDRESSING.search(skeleton_of(tidy)):
+    if (
+        UNSEEN.search(tidy.replace("\n", " "))
+        or MARKUP.search(tidy)
+        or ADDRESSING.search(skeleton_of(tidy))
+        or injections(tidy)
+    ):
         return None
     return without_secrets(tidy)
 
