@@ -210,6 +210,7 @@ async def test_a_language_model_orders_and_explains(reading: App, stub: StubMode
         "reason": None,
         "stages": None,
         "undated": None,
+        "warning": None,
         "total": None,
         "left_out": None,
     }

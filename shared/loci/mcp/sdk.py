@@ -16,6 +16,7 @@ from mcp_types._wire_base import WireModel
 WireModel.model_config["defer_build"] = True
 
 from mcp.server import MCPServer
+from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import server as sdk_server
 from mcp.shared._stream_protocols import ReadStream, WriteStream
@@ -23,7 +24,7 @@ from mcp.shared.message import SessionMessage
 from opentelemetry.propagate import set_global_textmap
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-__all__ = ["ReadStream", "SdkServer", "WriteStream"]
+__all__ = ["OpenTelemetryMiddleware", "ReadStream", "SdkServer", "WriteStream"]
 
 # The SDK's clients pass a trace on to tool servers. Baggage would be what Loci's own clients wrote.
 set_global_textmap(TraceContextTextMapPropagator())

@@ -55,7 +55,7 @@ from loci.mcp.caller import SCOPE_KEY, caller_of, principal
 from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, answer_request, failed_call, protocol_error, unknown_tool
 from loci.mcp.module import Module, tool_families
 from loci.mcp.resources import digests, filled_prompt, followed, listed_prompt, serve_resources
-from loci.mcp.sdk import SdkServer
+from loci.mcp.sdk import OpenTelemetryMiddleware, SdkServer
 from loci.mcp.skills import Skills
 from loci.mcp.tasks import EXTENSION, Tasks
 from loci.mcp.threads import on_thread
@@ -163,7 +163,8 @@ class LociServer(SdkServer):
         self.tells_changes = tells_changes and self._upstream is not None
         """True if clients are told of changed lists. Nothing may stay open on Lambda."""
         # Instead of the SDK's own spans, which have callers' names of tools and texts of errors.
-        self.low_level.middleware[:] = [_traced, ProtocolErrors(lambda name: catalog.find(name) is not None)]
+        kept = (one for one in self.low_level.middleware if not isinstance(one, OpenTelemetryMiddleware))
+        self.low_level.middleware[:] = [_traced, *kept, ProtocolErrors(lambda name: catalog.find(name) is not None)]
         if self.tells_changes:
             self.low_level.middleware.append(_declare_changes)
             self.low_level.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self._listen)

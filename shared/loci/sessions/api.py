@@ -274,7 +274,7 @@ def _is_out(out: Collection[str], record: SessionRecord, folders: Iterable[str],
     names |= {one.casefold() for one in repositories}
     # A slug may be all that is known of a folder.
     slugs = [one.casefold() for one in folders if not one.startswith("/")]
-    has_slug = any(re.search(rf"(?:^|-){re.escape(one)}(?:-|$)", slug) for one in out for slug in slugs)
+    has_slug = any(f"-{one}-" in f"-{slug}-" for one in out for slug in slugs)
     return not repositories or has_slug or not names.isdisjoint(out)
 
 

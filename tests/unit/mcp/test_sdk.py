@@ -3,7 +3,7 @@
 import inspect
 from pathlib import Path
 
-from mcp.server import MCPServer
+from mcp.server import MCPServer, _otel
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import server as sdk_server
 from mcp.shared import _stream_protocols
@@ -32,6 +32,7 @@ def test_the_sdk_configures_logging_by_the_name_that_loci_replaces() -> None:
 def test_the_sdk_has_the_types_of_its_streams_where_loci_imports_them() -> None:
     assert _stream_protocols.ReadStream
     assert _stream_protocols.WriteStream
+    assert _otel.OpenTelemetryMiddleware
 
 
 def test_no_other_file_uses_a_private_name_of_the_sdk() -> None:
