@@ -15,8 +15,10 @@ from loci.core.errors import NotFound
 from loci.documents.document import FileStamp
 
 DATABASE: Final = "state.vscdb"
-ANY: Final = rf".*\.jsonl?|(?:.*/)?{re.escape(DATABASE)}"
-AT_HOME: Final = (
+LONGEST_PATH: Final = 500
+"""Characters below the folder."""
+ANY: Final = re.compile(rf".*\.jsonl?|(?:.*/)?{re.escape(DATABASE)}")
+_AT_HOME: Final = (
     (".claude/projects", r"[^/]+/[^/]+\.jsonl"),
     (".config/claude/projects", r"[^/]+/[^/]+\.jsonl"),
     (".codex/sessions", r".*\.jsonl"),
@@ -26,6 +28,7 @@ AT_HOME: Final = (
     (".config/Cursor/User/globalStorage", re.escape(DATABASE)),
     ("Library/Application Support/Cursor/User/globalStorage", re.escape(DATABASE)),
 )
+AT_HOME: Final = {folder: re.compile(pattern) for folder, pattern in _AT_HOME}
 """Folders below the home folder, and the paths of transcripts in them. Those of helpers lie deeper."""
 
 
@@ -34,7 +37,9 @@ class Place:
     """A folder with transcripts, with all links to it followed."""
 
     folder: str
-    pattern: str = ANY
+    pattern: re.Pattern[str] = ANY
+    only: str | None = None
+    """The path of its only transcript."""
 
     def transcripts(self) -> Iterator["Transcript"]:
         """The transcripts of the user who runs Loci. No link is followed."""
@@ -42,13 +47,18 @@ class Place:
             for name in names:
                 path = f"{folder}/{name}"
                 below = path[len(self.folder) :].lstrip("/")
-                if re.fullmatch(self.pattern, below) and (found := self._own(below)):
+                if self._holds(below) and (found := self._own(below)):
                     yield found
 
     def has(self, path: str) -> bool:
         """True if this is the path of a transcript here."""
         below = path.removeprefix(f"{self.folder}/")
-        return below != path and re.fullmatch(self.pattern, below) is not None
+        return below != path and self._holds(below)
+
+    def _holds(self, below: str) -> bool:
+        if self.only:
+            return below == self.only
+        return len(below) <= LONGEST_PATH and self.pattern.fullmatch(below) is not None
 
     def find(self, path: str) -> "Transcript | None":
         """The transcript at that path here, if it is the user's own."""
@@ -111,7 +121,11 @@ class Transcript:
 def home_places() -> list[Place]:
     """The places of all clients below the home folder that exist."""
     home = Path.home()
-    return [Place(os.path.realpath(home / folder), pattern) for folder, pattern in AT_HOME if (home / folder).is_dir()]
+    return [
+        Place(os.path.realpath(home / folder), pattern)
+        for folder, pattern in AT_HOME.items()
+        if (home / folder).is_dir()
+    ]
 
 
 def named_place(path: str) -> Place:
@@ -122,7 +136,7 @@ def named_place(path: str) -> Place:
     if Path(real).is_dir():
         return Place(real)
     above, _, name = real.rpartition("/")
-    return Place(above, re.escape(name))
+    return Place(above, only=name)
 
 
 @lru_cache(1000)

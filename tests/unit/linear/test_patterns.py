@@ -24,6 +24,7 @@ BOUNDED = {
     "loci.files.search_query.ENTITY": 2_000,
     **{f"loci.markdown.dates.{name}": 200 for name in ("EDGES", "LABEL", "SEPARATORS")},
     "loci.search.language_stage": 12_000,
+    "loci.sessions.places.": 500,
     **{
         f"loci.workflows.{module}.": 4_000
         for module in (

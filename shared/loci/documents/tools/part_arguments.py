@@ -12,10 +12,14 @@ from loci.markdown.date_ranges import parse_date_range
 from loci.markdown.tags import normal_tag
 
 AS_OF = "as of "
-EQUALS = re.compile(r"\s*[=:]\s*")
+EQUALS = re.compile("[=:]")
 Folder = Annotated[str | None, Field(max_length=512)]
 Tags = Annotated[list[str], Field(max_length=100)]
 Dates = Annotated[str | None, Field(max_length=100)]
+
+
+def _pair(text: str) -> list[str]:
+    return [part.strip() for part in EQUALS.split(text, 1)]
 
 
 def _named_values(given: Any) -> Any:
@@ -23,7 +27,7 @@ def _named_values(given: Any) -> Any:
     given = [given] if isinstance(given, str) else given
     if not isinstance(given, list):
         return given
-    pairs: list[Any] = [EQUALS.split(one, 1) if isinstance(one, str) else one for one in cast("list[Any]", given)]
+    pairs: list[Any] = [_pair(one) if isinstance(one, str) else one for one in cast("list[Any]", given)]
     try:
         return dict(pairs)
     except (TypeError, ValueError):

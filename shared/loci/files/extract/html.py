@@ -24,7 +24,7 @@ UNSEEN = re.compile(
     r"|text-indent:-\d{3,}|(?:left|top):-\d{4,})"
 )
 """Styles of elements that nobody sees, without spaces."""
-COLOUR = re.compile(r"(?:^|;)color:([^;!]+)")
+INK = re.compile(r"(?:^|;)color:([^;!]+)")
 GROUND = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:([^;!]+)")
 WHITE = frozenset({"white", "#fff", "#ffffff", "rgb(255,255,255)", "#fefefe", "transparent", "rgba(0,0,0,0)"})
 LOOKED_AT = 4096
@@ -145,7 +145,7 @@ def _is_hidden(element: Any) -> bool:
         return False
     if UNSEEN.search(style):
         return True
-    colour, ground = COLOUR.search(style), GROUND.search(style)
+    colour, ground = INK.search(style), GROUND.search(style)
     if colour and ground:
         return colour[1] == ground[1]
     return bool(colour) and colour[1] in WHITE and not any(map(_may_have_ground, [element, *element.iterancestors()]))
