@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import median
 
 from loci.core.identity import LOCAL
-from loci.files.file import file_id
+from loci.files.file import READER_VERSION, file_id
 from loci.files.search_query import COLLECTION
 from loci.search.ranking import TagsAndDate
 from tests.bench.calls import tool_call
@@ -81,6 +81,7 @@ def _files(servers: Servers) -> Library:
             file.newest,
             status="okay",
             format="txt",
+            reader=READER_VERSION,
             chunks=len(moved),
             summary=chunks[0].text[:400],
             model=model.identity,
