@@ -2,22 +2,18 @@
 
 import time
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs
 
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.datastructures import Headers
-from starlette.types import Receive, Scope, Send
 
-from loci.auth.gate import Gate
+from loci.auth.json_route import Answer, JsonRoute, RouteRequest
 from loci.core.errors import Unavailable
-from loci.core.identity import Owner
+from loci.core.identity import Caller, Owner
 from loci.core.scopes import check_scopes, scope_of
 from loci.documents.ingest.uploads import Applied, upload_prefix
-from loci.mcp.http.address import Addresses, check_single
-from loci.mcp.http.body import LARGEST, parse_model, read_body
-from loci.mcp.http.refusal import Refusal, answer_json, error_body
+from loci.mcp.http.body import LARGEST
+from loci.mcp.http.refusal import Refusal, error_body
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 
 if TYPE_CHECKING:
@@ -26,8 +22,6 @@ if TYPE_CHECKING:
 MOST = 500
 SECONDS = 15.0
 """Seconds after which a request stops, and leaves the rest to the next one: gateways give up after half a minute."""
-
-Answer = Mapping[str, object]
 
 
 class _Text(BaseModel):
@@ -57,34 +51,20 @@ class _Batch(BaseModel):
     remove: list[str] = Field(default=[], max_length=MOST)
 
 
-class DocumentsRoute:
+class DocumentsRoute(JsonRoute):
     """GET lists the documents below a name, page by page; POST adds and removes documents."""
 
+    path, methods, usage = "/documents", ("GET", "POST"), "Documents are listed with GET and sent with POST"
+
     def __init__(self, app: "App", *, is_open: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self._app = app
-        self._gate = Gate(app, is_open=is_open)
-        self._addresses = Addresses(app.settings, is_open=is_open)
+        super().__init__(app, is_open=is_open)
         self._clock = clock
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await answer_json(scope, send, self._serve(scope, receive), self._app.telemetry, "/documents")
-
-    async def _serve(self, scope: Scope, receive: Receive) -> Answer:
-        headers = Headers(scope=scope)
-        check_single(scope)
-        self._addresses.check(headers)
-        if scope["method"] not in ("GET", "POST"):
-            raise Refusal(405, "Documents are listed with GET and sent with POST", headers={"Allow": "GET, POST"})
-        # What is good at the endpoint is good here: a token names that one.
-        caller = await self._gate.recognise({**scope, "path": "/mcp"}, headers)
-        reads = scope["method"] == "GET"
-        check_scopes(caller, [scope_of("documents", writes=not reads)], "This")
-        if reads:
-            query = parse_qs(scope["query_string"].decode("latin-1"))
-            return await on_thread(self._held, caller.owner, query.get("under", [""])[0], query.get("after", [None])[0])
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise Refusal(415, "Send documents as Content-Type: application/json")
-        batch = parse_model(_Batch, await read_body(receive, headers.get("content-length")))
+    async def answer(self, caller: Caller, request: RouteRequest) -> Answer:
+        check_scopes(caller, [scope_of("documents", writes=not request.is_get)], "This")
+        if request.is_get:
+            return await on_thread(self._held, caller.owner, request.query("under") or "", request.query("after"))
+        batch = await request.body(_Batch, "documents")
         sent = [one.sent() for one in batch.put]
         return await on_thread_of(WRITES, self._take, caller.owner, sent, batch.remove)
 

@@ -6,23 +6,18 @@ The owner comes from the credential.
 import io
 import time
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Final
-from urllib.parse import parse_qs
 
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.datastructures import Headers
-from starlette.types import Receive, Scope, Send
 
-from loci.auth.gate import Gate
+from loci.auth.json_route import Answer, JsonRoute, RouteRequest
 from loci.core.errors import NotFound, Refused
-from loci.core.identity import Owner
+from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.scopes import READS, SCOPES, check_scopes
-from loci.mcp.http.address import Addresses, check_single
-from loci.mcp.http.body import parse_model, read_body
-from loci.mcp.http.refusal import Refusal, answer_json
+from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.transfer.api import LocalTarget
 from loci.transfer.archive import Archive, ArchiveWriter
@@ -44,7 +39,6 @@ SECONDS: Final = 15.0
 """Seconds after which the rest of a request is left for the next one: gateways give up after half a minute."""
 WRITES_TOO: Final = [one for one in SCOPES if not one.startswith("approvals:")]
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Answer = Mapping[str, object]
 
 
 class _Strict(BaseModel):
@@ -77,39 +71,26 @@ class _TransferRequest(_Strict):
     drop: Hash | None = None
 
 
-class TransferRoute:
+class TransferRoute(JsonRoute):
     """Serves what an owner has, page by page, at GET, and imports archives at POST."""
 
+    path, methods, usage = "/transfer", ("GET", "POST"), "Things are read with GET and moved with POST"
+
     def __init__(self, app: "App", *, is_open: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self._app = app
-        self._gate = Gate(app, is_open=is_open)
-        self._addresses = Addresses(app.settings, is_open=is_open)
+        super().__init__(app, is_open=is_open)
         self._largest = app.transfer.largest + LEAST
         self._staging = Staging(app.arriving, max(ARRIVING_BYTES, self._largest))
         self._clock = clock
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await answer_json(scope, send, self._serve(scope, receive), self._app.telemetry, "/transfer")
-
-    async def _serve(self, scope: Scope, receive: Receive) -> Answer:
-        headers = Headers(scope=scope)
-        check_single(scope)
-        self._addresses.check(headers)
-        if scope["method"] not in ("GET", "POST"):
-            raise Refusal(405, "Things are read with GET and moved with POST", headers={"Allow": "GET, POST"})
-        # A credential for the endpoint is valid here: tokens name the endpoint.
-        caller = await self._gate.recognise({**scope, "path": "/mcp"}, headers)
+    async def answer(self, caller: Caller, request: RouteRequest) -> Answer:
         check_scopes(caller, READS, "This")
-        if scope["method"] == "GET":
-            query = parse_qs(scope["query_string"].decode("latin-1"))
-            wanted, after = query.get("parts", [""])[0], query.get("after", [""])[0]
+        if request.is_get:
+            wanted, after = request.query("parts") or "", request.query("after") or ""
             return await on_thread(self._page, caller.owner, wanted.split(",") if wanted else [], after)
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise Refusal(415, "Send this as Content-Type: application/json")
-        request = parse_model(_TransferRequest, await read_body(receive, headers.get("content-length")))
-        if request.put or request.take:
+        asked = await request.body(_TransferRequest, "this")
+        if asked.put or asked.take:
             check_scopes(caller, WRITES_TOO, "This")
-        return await on_thread_of(WRITES, self._handle, caller.owner, request)
+        return await on_thread_of(WRITES, self._handle, caller.owner, asked)
 
     def _page(self, owner: Owner, wanted: Sequence[str], after: str) -> Answer:
         """A small archive with the items after `KIND:KEY`."""
