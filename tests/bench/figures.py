@@ -41,6 +41,20 @@ def ratio_figure(name: str, bare: Sequence[float], loci: Sequence[float], most: 
     )
 
 
+def medians_figure(name: str, bare: Sequence[float], loci: Sequence[float], most: float | None) -> Figure:
+    """The medians of both, which need not have as many rounds."""
+    ratio = median(loci) / median(bare)
+    return Figure(
+        name,
+        budget="" if most is None else f"<= {most:.2f} x",
+        measured=f"{ratio:.2f} x",
+        verdict="no budget" if most is None else verdict(kept=ratio <= most),
+        bare=milliseconds(median(bare)),
+        loci=milliseconds(median(loci)),
+        numbers={"ratio": ratio, "bare_seconds": [*bare], "loci_seconds": [*loci]},
+    )
+
+
 def added_figure(name: str, bare: float, loci: float) -> Figure:
     """What Loci adds to the time of a call."""
     return Figure(

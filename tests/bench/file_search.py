@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from statistics import median
 
 from loci.core.identity import LOCAL
 from loci.files.file import READER_VERSION, file_id
@@ -13,7 +12,7 @@ from loci.search.ranking import TagsAndDate
 from tests.bench.calls import tool_call
 from tests.bench.children import Floor, Serving, floor, serving
 from tests.bench.connection import connected
-from tests.bench.figures import Figure, milliseconds, verdict
+from tests.bench.figures import Figure, medians_figure
 from tests.bench.library import Library, app_on, embedding_model, models_of, server_of
 from tests.bench.servers import Servers
 from tests.bench.texts import Texts, made_up
@@ -31,19 +30,7 @@ def file_search(servers: Servers) -> list[Figure]:
         least = stack.enter_context(floor(library.data, library.models))
         served = stack.enter_context(serving(server_of(servers, library)))
         took = asyncio.run(_turns(library.questions, least, served))
-    bare = least.took["all"]
-    ratio = median(took) / median(bare)
-    return [
-        Figure(
-            f"search_memory, {PASSAGES:,} passages: over HTTP",
-            budget=f"<= {MOST:.2f} x",
-            measured=f"{ratio:.2f} x",
-            verdict=verdict(kept=ratio <= MOST),
-            bare=milliseconds(median(bare)),
-            loci=milliseconds(median(took)),
-            numbers={"ratio": ratio, "floor_seconds": [*bare], "loci_seconds": [*took]},
-        )
-    ]
+    return [medians_figure(f"search_memory, {PASSAGES:,} passages: over HTTP", least.took["all"], took, MOST)]
 
 
 async def _turns(questions: Sequence[str], least: Floor, served: Serving) -> list[float]:

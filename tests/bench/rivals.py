@@ -13,13 +13,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.bench.figures import Figure, milliseconds, verdict
+from tests.bench.figures import Figure, medians_figure
 from tests.bench.servers import Servers
 from tests.bench.texts import Texts
 
@@ -63,7 +62,7 @@ def rivals(stage: Servers) -> list[Figure]:
             continue
         for work, seconds in found.items():
             what = f"{len(files):,} notes, {work}, beside {name}"
-            figures.append(_figure(what, seconds, loci[work], most if work == INGEST else None))
+            figures.append(medians_figure(what, seconds, loci[work], most if work == INGEST else None))
     return figures
 
 
@@ -145,19 +144,6 @@ async def _called(client: Client, call: Call) -> float:
 
 def _do(command: Sequence[str], env: Mapping[str, str] | None = None, folder: Path | None = None) -> None:
     subprocess.run(command, env=env, cwd=folder, check=True, capture_output=True, timeout=INSTALL_SECONDS)
-
-
-def _figure(name: str, other: Sequence[float], loci: Sequence[float], most: float | None) -> Figure:
-    ratio = median(loci) / median(other)
-    return Figure(
-        name,
-        budget="" if most is None else f"<= {most:.1f} x",
-        measured=f"{ratio:.2f} x",
-        verdict="no budget" if most is None else verdict(kept=ratio <= most),
-        bare=milliseconds(median(other)),
-        loci=milliseconds(median(loci)),
-        numbers={"ratio": ratio, "other_seconds": [*other], "loci_seconds": [*loci]},
-    )
 
 
 def _made_up(folder: Path) -> Path:
