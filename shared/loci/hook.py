@@ -61,18 +61,9 @@ def _read() -> Told:
     return cast("Told", told)
 
 
-def _client(told: Told) -> str:
-    """The client that sent this, by what only its JSON has."""
-    if "cursor_version" in told or "workspace_roots" in told:
-        return "cursor"
-    if "timestamp" in told:
-        return "gemini"
-    return "codex" if "turn_id" in told or "model" in told else "claude-code"
-
-
 def _reply(event: str, told: Told, text: str) -> bytes:
     """The JSON in which the client takes a text for the model."""
-    if _client(told) == "cursor":
+    if "cursor_version" in told or "workspace_roots" in told:  # only Cursor sends these
         return json.dumps({"additional_context": text}).encode()
     name = told.get("hook_event_name")
     specific = {"hookEventName": name if isinstance(name, str) else NAMES[event], "additionalContext": text}

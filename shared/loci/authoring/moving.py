@@ -23,7 +23,7 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.history import History, PastWrite, hash_of
 from loci.documents.ingest.index_writer import IndexWriter
-from loci.documents.link_resolution import DocumentNames
+from loci.documents.link_resolution import DocumentNames, names_among
 from loci.documents.link_table import file_name, names_in_link, names_of
 from loci.documents.vacant_paths import Deletions
 from loci.documents.whole_texts import UnfinishedWrite
@@ -223,10 +223,10 @@ class Moves:
         sources = {goal, *(one.path for one in moved)}
         for source, mention in links:
             asked |= {name for path in (source, *sources) for name in names_in_link(path, mention.target)}
-        known = self.own_links.names(owner, asked)
+        known = names_among(self.catalog, self.own_links.table, owner, asked)
         meant = (known.resolve(source, mention) for source, mention in links)
         files = {file_name(known.documents[one.document].path) for one in meant if one}
-        return self.own_links.names(owner, asked | files)
+        return names_among(self.catalog, self.own_links.table, owner, asked | files)
 
     def _linking(self, owner: Owner, relinking: Relinking, found: list[Document]) -> Iterator[tuple[Place, Rows]]:
         for one in found:

@@ -18,7 +18,8 @@ from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 from loci.hook import ADDRESS_FILE, COMPACT, END, PROMPT, START
 
-OWN: Final = re.compile(rf"\bloci\b.*\bhook ({START}|{PROMPT}|{COMPACT}|{END})\b", re.DOTALL)
+PROGRAM: Final = re.compile(r"\bloci\b")
+EVENT: Final = re.compile(rf"\bhook ({START}|{PROMPT}|{COMPACT}|{END})\b")
 SECTION: Final = "hooks"
 SECONDS: Final = 10
 """The time that a client gives a hook. Loci's are done long before."""
@@ -126,7 +127,12 @@ def _is_own(item: Json) -> bool:
     inner = item.get("hooks", [item])
     every = cast("list[Json]", inner) if isinstance(inner, list) else []
     commands = [one.get("command") if isinstance(one, dict) else None for one in every]
-    return bool(commands) and all(isinstance(one, str) and OWN.search(one) for one in commands)
+    return bool(commands) and all(isinstance(one, str) and _is_of_loci(one) for one in commands)
+
+
+def _is_of_loci(command: str) -> bool:
+    program = PROGRAM.search(command)
+    return program is not None and EVENT.search(command, program.end()) is not None
 
 
 def _events(held: Json) -> dict[str, Json]:

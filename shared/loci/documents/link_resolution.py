@@ -2,12 +2,14 @@
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from loci.core.identity import Owner
+from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import SUFFIXES
-from loci.documents.link_table import RECORD, kind_of, normal_name, normal_path, topic_of, without_suffix
+from loci.documents.link_table import RECORD, LinkTable, kind_of, normal_name, normal_path, topic_of, without_suffix
 from loci.markdown.nouns import INDEX_FILES, Mention
 from loci.search.names import number_of
 
@@ -142,6 +144,14 @@ class DocumentNames:
                     # A document that has the path now comes before one that had it earlier.
                     return min(named, key=lambda one: (one.is_former, one.id)).id
         return None
+
+
+def names_among(catalog: Catalog, table: LinkTable, owner: Owner, asked: Collection[str]) -> DocumentNames:
+    """All names of the documents that have one of these: a link by one of these leads where it does among all."""
+    ids = table.named(owner, asked)
+    said = catalog.mentions_of_all(owner, ids)
+    documents = catalog.load(owner, ids)
+    return DocumentNames(documents.values(), {id: one.aliases for id, one in said.items()})
 
 
 def _nearest(source: str, named: Sequence[_Named]) -> ResolvedTarget | None:

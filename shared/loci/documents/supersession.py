@@ -1,12 +1,12 @@
 """Supersession: which documents another one supersedes, as either of the two says by a typed link."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
-from loci.documents.link_resolution import DocumentNames
+from loci.documents.link_resolution import DocumentNames, names_among
 from loci.documents.link_table import LinkTable, names_in_link
 from loci.markdown.nouns import NO_LINKS, Relation, WrittenLinks
 from loci.search.ranking import Hit
@@ -29,7 +29,16 @@ class Supersession:
         known = {one.id: one for one in documents}
         known |= self.catalog.load(owner, sorted(ids - known.keys()))
         said = self.catalog.mentions_of_all(owner, sorted(ids))
-        names = self._names(owner, [known[id] for id in ids if id in known], said)
+        asked = {
+            name
+            for id, links in said.items()
+            if id in known
+            for link in links.mentions
+            if link.relation in ("supersedes", "superseded_by")
+            for name in names_in_link(known[id].written_at or known[id].path, link.target)
+        }
+        names = names_among(self.catalog, self.table, owner, asked)
+        known |= names.documents
         found = dict[str, Document]()
         for one in documents:
             own = self._targets(names, one, said, "superseded_by") if one.id in superseded else ()
@@ -38,25 +47,10 @@ class Supersession:
                 for id in writers.get(one.id, ())
                 if id in known and one.id in self._targets(names, known[id], said, "supersedes")
             )
-            newer = (names.documents[id] for id in (*own, *others) if id != one.id and id in names.documents)
+            newer = (known[id] for id in (*own, *others) if id != one.id)
             if successor := next((it for it in newer if it.day <= day), None):
                 found[one.id] = successor
         return found
-
-    def _names(self, owner: Owner, writers: Iterable[Document], said: Mapping[str, WrittenLinks]) -> DocumentNames:
-        """The names of the writers, and of the documents that their links may name."""
-        asked = {
-            name
-            for one in writers
-            for link in said.get(one.id, NO_LINKS).mentions
-            if link.relation in ("supersedes", "superseded_by")
-            for name in names_in_link(one.written_at or one.path, link.target)
-        }
-        ids = {*self.table.named(owner, asked), *said}
-        aliases = self.catalog.mentions_of_all(owner, sorted(ids))
-        return DocumentNames(
-            self.catalog.load(owner, sorted(ids)).values(), {id: one.aliases for id, one in aliases.items()}
-        )
 
     @staticmethod
     def _targets(

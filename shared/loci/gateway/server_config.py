@@ -306,8 +306,7 @@ class ServerResolver:
             network = {} if entry.own_environment else network_variables()
             # The password of a proxy is in its address.
             certain = [*given.secrets, *(one[0] for text in network.values() for one in LOGIN.finditer(text))]
-            named = tuple({**given.variables, **values}.items())
-            secrets = server_secrets(named, arguments, "", tuple(certain))
+            secrets = server_secrets(tuple({**given.variables, **values}.items()), arguments, "", tuple(certain))
             reach = Program(filled(entry.command or ""), arguments, values, folder, secrets, network)
         return ToolServer(name, reach, entry.seconds, entry.at_once, configured.session, entry.trust_views)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
-from loci.documents.link_resolution import DocumentNames
+from loci.documents.link_resolution import names_among
 from loci.documents.link_table import LinkTable, kind_of, names_in_link, topic_of
 from loci.graph.graph import resolved_links
 from loci.graph.neighbourhood import DocumentLink, open_link, seen_from
@@ -26,18 +26,11 @@ class OwnLinks:
         asked = {name for one in written.mentions for name in names_in_link(source, one.target)}
         if kind_of(document) == "debrief":
             asked.add("/".join(topic_of(document)))
-        names = self.names(owner, asked)
+        names = names_among(self.catalog, self.table, owner, asked)
         names.replace(document.id, document, written.aliases)
         links, unresolved = resolved_links(names, document, written)
         found = [seen_from(names.documents, link, "outgoing", link.target) for link in links]
         return sorted([*found, *map(open_link, unresolved)], key=lambda link: link.line or 0)
-
-    def names(self, owner: Owner, asked: Collection[str]) -> DocumentNames:
-        """All names of the documents that have one of these: a link by one of these leads where it does among all."""
-        ids = self.table.named(owner, asked)
-        said = self.catalog.mentions_of_all(owner, ids)
-        documents = self.catalog.load(owner, ids)
-        return DocumentNames(documents.values(), {id: one.aliases for id, one in said.items()})
 
     def linking(self, owner: Owner, asked: Collection[str]) -> list[tuple[Document, WrittenLinks]]:
         """The documents with a link by one of these names, by id, and what each of them writes."""

@@ -128,7 +128,7 @@ def digests(modules: Sequence[ModuleResources], caller: Caller, uris: Collection
 
 
 def followed(modules: Sequence[ModuleResources], caller: Caller, uris: Sequence[str]) -> list[str]:
-    """Those of the addresses whose resources this caller may follow."""
+    """The addresses, of these, of resources that this caller may follow."""
     if len(uris) > MOST_FOLLOWED:
         raise MCPError(INVALID_PARAMS, f"At most {MOST_FOLLOWED} resources can be followed in one subscription")
     shown = [one for one in modules if one.scope is None or caller.may(one.scope)]

@@ -9,7 +9,6 @@ from loci.core.identity import Owner
 from loci.documents.document import Document
 from loci.documents.filtering import LibraryPart
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.recall.decided_and_open import decided_and_open
 from loci.recall.quoting import SESSIONS, fit_to_quote, is_own, quoted_lines
 from loci.search.search import Search
 from loci.search.snippet import snippet
@@ -24,7 +23,7 @@ LOOKED_AT: Final = 12
 PASSAGE: Final = 420
 """Characters of a passage."""
 SHORTEST: Final = 8
-"""Characters of a prompt that asks something. "Yes, go on" in two words is none."""
+"""The fewest characters of a prompt that is searched for: a shorter one, such as `go on`, asks nothing."""
 READ: Final = 12
 """Notes in which a briefing looks for decisions."""
 TOPICS: Final = "decision decided open question next steps todo status plan"
@@ -35,6 +34,24 @@ PROMPT_HEADING: Final = f"Notes of the person that Loci found for this prompt. {
 START_HEADING: Final = (
     f"What the person's notes on this repository say was decided and is open, newest first. {NO_ORDERS}"
 )
+
+SECTION: Final = re.compile(r"#{1,6}[ \t]+(.*)")
+BOX: Final = re.compile(r"[ \t]*[-*+][ \t]+\[ \][ \t]+(.+)")
+SAID: Final = re.compile(r"[ \t]*(?:[-*+][ \t]+)?[*_]{0,2}([A-Za-zÄÖÜäöü ]{2,20})[*_]{0,2}:[*_]{0,2}[ \t]+(\S.*)")
+DECIDED: Final = re.compile(
+    r"\b(?:decisions?|decided|outcome|conclusion|resolution|agreed|entscheidung(?:en)?|entschieden|beschluss|décisions?"
+    r"|decisión|decisiones)\b",
+    re.IGNORECASE,
+)
+OPEN: Final = re.compile(
+    r"\b(?:open|to-?do|next(?: steps?)?|questions?|follow-?ups?|remaining|blocked|offene?|nächste|à faire"
+    r"|pendientes?)\b",
+    re.IGNORECASE,
+)
+ROOM: Final = 200
+"""Characters of each of the two."""
+LONGEST_NOTE: Final = 200_000
+"""Characters of a note that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +99,7 @@ class Recall:
         return quoted_lines(PROMPT_HEADING, quotes, PROMPT_TOKENS)
 
     def at_start(self, owner: Owner, place: Repository) -> str:
-        """What the notes in the repository's folders say was decided and is open, as quotes; empty if it is nothing."""
+        """The decisions and open questions in the notes of the repository's folders, as quotes; empty without any."""
         topics = " ".join(one for one in (place.remote or place.name, place.branch, TOPICS) if one)
         found = dict[str, Document]()
         for folder in self._folders(owner, place):
@@ -124,3 +141,37 @@ class Recall:
                 found.append("/".join(parts[:SESSION_PARTS]))
         found += names
         return [one for one in dict.fromkeys(found) if any(each.path.startswith(f"{one}/") for each in documents)]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The decisions of a note and its loose ends, each as a short text or empty."""
+
+    decided: str
+    open: str
+
+
+def decided_and_open(text: str) -> Findings:
+    """Find the lines below headings that say so, and behind such labels; open are also boxes that are not ticked."""
+    decided, left_open, below = list[str](), list[str](), None
+    for line in text[:LONGEST_NOTE].splitlines():
+        if heading := SECTION.match(line):
+            below = _kind(heading[1], decided, left_open)
+        elif box := BOX.match(line):
+            left_open.append(box[1])
+        elif (said := SAID.match(line)) and (kind := _kind(said[1], decided, left_open)) is not None:
+            kind.append(said[2])
+        elif below is not None and line.strip():
+            below.append(line.strip())
+    return Findings(_short(decided), _short(left_open))
+
+
+def _kind(words: str, decided: list[str], left_open: list[str]) -> list[str] | None:
+    if OPEN.search(words):
+        return left_open
+    return decided if DECIDED.search(words) else None
+
+
+def _short(lines: list[str]) -> str:
+    text = "\n".join(lines)
+    return text if len(text) <= ROOM else text[: ROOM - 1].rsplit(maxsplit=1)[0] + "…"

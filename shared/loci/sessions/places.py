@@ -159,7 +159,7 @@ def repository_of(folder: str) -> str:
 
 @lru_cache(1000)
 def folder_of_slug(slug: str) -> str:
-    """The folder whose path was written with hyphens; the slug itself if there is none any more."""
+    """The folder whose path was written with hyphens; the slug itself if that folder is gone."""
     found = [("", slug)]
     while found:
         folder, left = found.pop()

@@ -1,4 +1,4 @@
-"""What Loci keeps of each transcript: its stamp, and the documents that were made of it."""
+"""The record of each transcript: its stamp, and the documents that were made of it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

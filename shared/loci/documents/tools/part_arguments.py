@@ -47,12 +47,11 @@ def asked_part(folder: str | None, tags: list[str], dates: str | None, propertie
     unwanted = normal_tags([one[1:] for one in tags if one.startswith("-")])
     if tags and not (wanted or unwanted):
         raise no_tag()
-    asked, as_of = (dates or "").strip(), None
-    if asked.lower().startswith(AS_OF):
-        asked = asked[len(AS_OF) :]
-        as_of = parse_date_range(asked, datetime.now(UTC).date())[1]
-        asked = f"until {as_of}" if as_of else ""
-    since, until = parse_date_range(asked, datetime.now(UTC).date()) if asked else (None, None)
+    asked = (dates or "").strip()
+    is_as_of = asked.lower().startswith(AS_OF)
+    range = asked[len(AS_OF) :] if is_as_of else asked
+    since, until = parse_date_range(range, datetime.now(UTC).date()) if range else (None, None)
+    since, as_of = (None, until) if is_as_of else (since, None)
     return LibraryPart(folder, properties, wanted, no_tags=unwanted, since=since, until=until, as_of=as_of)
 
 
