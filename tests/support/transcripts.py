@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
@@ -140,7 +141,7 @@ def cursor(home: Path, folder: Path) -> Path:
     asked = "<timestamp>Monday</timestamp>\n<user_query>\nRename the ledger table to journal\n</user_query>"
     edit = {"type": "tool_use", "name": "StrReplace", "input": {"path": f"{folder}/schema.sql"}}
     done = {"type": "text", "text": "Renamed it. The view is left out of this change."}
-    slug = str(folder).strip("/").replace("/", "-").replace("_", "-")
+    slug = re.sub("[^A-Za-z0-9]+", "-", str(folder)).strip("-")
     file = home / ".cursor/projects" / slug / "agent-transcripts" / "aa-1" / "aa-1.jsonl"
     return write(file, [row("user", {"type": "text", "text": asked}), row("assistant", edit, done)])
 

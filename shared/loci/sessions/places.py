@@ -160,7 +160,7 @@ def repository_of(folder: str) -> str:
 @lru_cache(1000)
 def folder_of_slug(slug: str) -> str:
     """The folder whose path was written with hyphens; the slug itself if that folder is gone."""
-    found = [("", slug)]
+    found = [("", _plain(slug))]
     while found:
         folder, left = found.pop()
         if not left:
@@ -171,7 +171,11 @@ def folder_of_slug(slug: str) -> str:
         except OSError:
             continue
         for name in names:
-            plain = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
+            plain = _plain(name)
             if plain and (left == plain or left.startswith(f"{plain}-")):
                 found.append((f"{folder}/{name}", left[len(plain) + 1 :]))
     return slug
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
