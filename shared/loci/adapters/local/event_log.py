@@ -1,5 +1,6 @@
 """`EventLog` in files: an owner has a folder with lines of JSON, which all processes append to and read."""
 
+import errno
 import fcntl
 import json
 import os
@@ -37,13 +38,14 @@ class FolderEventLog:
             if not parts or _size(folder, parts[-1]) >= FILE_BYTES:
                 parts.append(max(int(time.time() * 1000), parts[-1] + 1 if parts else 0))
             last = _file(folder, parts[-1])
-            size = _size(folder, parts[-1])
-            try:
-                with open(last, "ab", opener=partial(os.open, mode=PRIVATE)) as file:
-                    file.write(content)
-            except OSError:  # no line is left half
-                os.truncate(last, size)
-                raise
+            with open(last, "ab", buffering=0, opener=partial(os.open, mode=PRIVATE)) as file:
+                size = file.tell()
+                try:
+                    if file.write(content) < len(content):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                except OSError:  # no line is left half
+                    file.truncate(size)
+                    raise
             for old in parts[: -self._files]:
                 _file(folder, old).unlink(missing_ok=True)
 
@@ -86,7 +88,7 @@ class FolderEventLog:
         """Lock the owner's folder until the end of the block, so that nobody else writes to it."""
         folder = self._folder / owner.key
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = open_lock(folder / "lock")
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -101,7 +103,12 @@ class FolderEventLog:
 
 def _parts(folder: Path) -> list[int]:
     """The numbers of the files in the folder, in order."""
-    return sorted(int(one.stem) for one in folder.glob("*.jsonl") if one.stem.isdecimal())
+    try:
+        with os.scandir(folder) as entries:
+            stems = [one.name.removesuffix(".jsonl") for one in entries if one.name.endswith(".jsonl")]
+    except FileNotFoundError:
+        return []
+    return sorted(int(one) for one in stems if one.isdecimal())
 
 
 def _file(folder: Path, part: int) -> Path:
