@@ -17,7 +17,7 @@ from tests.support.each import each
 from tests.support.held import paths
 from tests.support.serving import Serving, call, post, serving
 from tests.support.stub_model import stub_model
-from tests.support.transcripts import SECRET, ClaudeCode, codex, cursor, cursor_database, gemini, importer
+from tests.support.transcripts import SECRET, ClaudeCode, codex, cursor, cursor_database, gemini, importer, write
 from tests.support.watching import watching
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -274,6 +274,81 @@ def test_a_server_takes_in_one_transcript_that_was_agreed_to(data: Path, run: Ru
     finally:
         os.environ["HOME"] = before
     assert "vintage" in app.documents.search(LOCAL, "vintage stamps", limit=1, room=500).ranking.hits[0].chunk.text
+
+
+# Formats that clients wrote once, or write in some of their editions
+
+PASTED = "# Context from my IDE setup:\n\n## Open tabs:\n- a.rs\n\n## My request for Codex:\nPaint the lighthouse"
+OLD_CURSOR = """user:
+[Image]
+<image_files>
+1. /tmp/a.png
+</image_files>
+<user_query>
+Chart the tides of the harbour
+</user_query>
+
+assistant:
+[Thinking] A secret thought
+I read the tables first.
+[Tool call] Read
+  path: /home/ada/harbour/tides.csv
+[Tool call] TodoWrite
+  todos: [{"id":"1","content":"Label the axes","status":"pending"}]
+[Tool call] Write
+  path: /home/ada/harbour/chart.py
+  contents: import sys
+user: is no turn
+assistant:
+[Tool result] Write
+"""
+
+
+def test_a_prompt_that_codex_tells_only_as_an_event_counts_once_and_without_its_editor(
+    run: Run, data: Path, tmp_path: Path
+) -> None:
+    meta = {"type": "session_meta", "payload": {"id": "c", "cwd": "/home/ada/lights"}}
+    event = {"type": "event_msg", "payload": {"type": "user_message", "message": PASTED}}
+    again = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "And the door"}]}
+    twice = {"type": "event_msg", "payload": {"type": "user_message", "message": "And the door"}}
+    rows = [meta, event, {"type": "response_item", "payload": again}, twice]
+    write(tmp_path / "given" / "rollout-1.jsonl", rows)
+    run("ingest", "--sessions", tmp_path / "given")
+    [text] = texts(data).values()
+    assert 'title: "Paint the lighthouse"' in text
+    assert "Open tabs" not in text
+    assert text.partition("## Turns")[2].count("And the door") == 1
+
+
+def test_a_session_has_no_title_of_another(run: Run, data: Path, home: Path, folder: Path) -> None:
+    for name, leaf in (("own", "u0"), ("other", "elsewhere")):
+        session = ClaudeCode(folder, name)
+        session.rows.append({"type": "summary", "summary": "Lamps of the pier", "leafUuid": leaf})
+        session.person("What glows there?", uuid="u0").write(home)
+    run("ingest", "--sessions")
+    found = {text.partition('session: "')[2].partition('"')[0]: text.splitlines()[1] for text in texts(data).values()}
+    assert found == {"own": 'title: "Lamps of the pier"', "other": 'title: "What glows there?"'}
+
+
+def test_an_older_cursor_wrote_plain_text_in_which_nothing_is_surely_the_persons_own(
+    run: Run, data: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "Given" / "home-ada-harbour" / "agent-transcripts" / "b-1.txt"
+    file.parent.mkdir(parents=True)
+    file.write_text(OLD_CURSOR)
+    (tmp_path / "Given" / "letter.txt").write_text(OLD_CURSOR)
+    run("ingest", "--sessions", tmp_path / "Given")
+    [(path, text)] = texts(data).items()
+    assert path.startswith("cursor/home-ada-harbour/")
+    for line in (
+        'title: "Chart the tides of the harbour"',
+        'trust: "foreign"\nforeign: [18-18, ',
+        "- /home/ada/harbour/chart.py\n",
+        "## Left open\n\n- Label the axes\n",
+        "I read the tables first.",
+    ):
+        assert line in text
+    assert not any(one in text for one in ("A secret thought", "a.png", "import sys", "is no turn", "[Tool"))
 
 
 # Bad input

@@ -25,13 +25,16 @@ def _escape(code: int) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-ALIKE: Final = str.maketrans(
-    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u051b\u051d"
-    "\u0475\u04cf\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03c9\u0585"
-    "\u057d\u0570\u0578\u0251\u0261\u0131i1|0",
-    "abekmhopctyxsljhqwvlabenlkvoptuxwouhnagllllo",
+LATIN: Final = str.maketrans(
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u0501\u051b"
+    "\u051d\u0475\u04cf\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03c9\u0585"
+    "\u057d\u0570\u0578\u0251\u0261\u0131\u1d00",
+    "abekmhopctyxsijhdqwvlabenikvoptuxwouhnagia",
 )
-"""Letters of other scripts by the Latin ones that they look like, and those that look alike in Latin."""
+"""Letters of other scripts by the Latin ones that they look like."""
+_ALIKE: Final = str.maketrans("i1|0", "lllo")
+ALIKE: Final = {one: ord(chr(latin).translate(_ALIKE)) for one, latin in LATIN.items()} | _ALIKE
+"""The same, and those that look alike in Latin."""
 
 
 @lru_cache(10_000)

@@ -26,6 +26,7 @@ from pydantic import BaseModel, Field
 from loci.core.cancellation import Cancellation
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import Caller, Owner
+from loci.core.injections import warning_of
 from loci.core.json import Json, JsonObject
 from loci.core.scopes import scope_of
 from loci.core.server_questions import ServerAnswers
@@ -51,9 +52,11 @@ LISTABLE = re.compile(r"[a-z0-9_]{1,64}")
 """The longest name that a list may have: some clients refuse the whole list because of a longer one."""
 MIRRORED = "x-mcp-header"
 """Lets clients send an argument as a header, too. Loci does not pass headers on."""
+LOOKED_AT = 1_000_000
+"""Characters of a result in which text that addresses a model is looked for."""
 MOST_SCHEMAS = 8_000
 """Bytes of an answer with schemas. A tool that is asked for alone comes whole, as far as an answer may be large."""
-UNACCEPTED = "(Its server has changed this tool, and no person has accepted that.) "
+UNACCEPTED = "(Its server has changed this tool, and no person has accepted that.)"
 
 
 def is_unset(value: object) -> bool:
@@ -152,7 +155,7 @@ def _answer(found: FoundTools, limit: int, *, with_schemas: bool) -> FoundAnswer
             related=one.tool.id in found.related,
             why=one.why,
             needs_approval=one.tool.id in found.to_approve,
-            warning=found.warnings.get(one.tool.id),
+            warning=_warning(found.warnings.get(one.tool.id), one.tool.description, one.tool.input_schema),
             returns=_brief(found.shapes.get(one.tool.id)),
             input_schema=one.tool.input_schema if with_schemas else None,
             output_schema=_whole(found.shapes.get(one.tool.id)) if with_schemas else None,
@@ -167,6 +170,7 @@ def _answer(found: FoundTools, limit: int, *, with_schemas: bool) -> FoundAnswer
             description=remark(known.offer.description) or "",
             related=False,
             why=one.why,
+            warning=_warning(None, known.offer.description, None),
             kind=known.offer.kind,
             input_schema=one.tool.input_schema if with_schemas and known.offer.kind == "prompt" else None,
         )
@@ -178,6 +182,12 @@ def _answer(found: FoundTools, limit: int, *, with_schemas: bool) -> FoundAnswer
     whole = "Schemas are shortened. Ask for one tool by its name, with `limit` 1, for the whole"
     parts = [_message(found), whole if shown != views else None]
     return FoundAnswer(tools=shown, message=". ".join(filter(None, parts)) or None)
+
+
+def _warning(caution: str | None, description: str, schema: JsonObject | None) -> str | None:
+    """The caution about a tool, and a warning if its description or its parameters address a model."""
+    said = "\n".join((description, *(str(one) for one in parameters_of(schema or {}).values())))
+    return "; ".join(filter(None, (caution, warning_of(said)))) or None
 
 
 def _with_shorter_schemas(views: Sequence[FoundToolView]) -> list[FoundToolView]:
@@ -270,7 +280,7 @@ class ServedTools:
         answers: ServerAnswers | None = None,
     ) -> CallToolResult:
         if name.startswith(ADDRESS):
-            return _read_result(self.read(caller, door, name))
+            return _marked(_read_result(self.read(caller, door, name)))
 
         def progress(done: float, total: float | None, text: str | None) -> None:
             report(done, total, text or "")
@@ -291,7 +301,7 @@ class ServedTools:
             if error.code != "TOOL_NOT_FOUND" or not self._tools.offers.has_prompt(caller.owner, name):
                 raise
             return _prompt_result(self.prompt(caller, door, name, arguments))
-        return CallToolResult.model_validate(result)
+        return _marked(CallToolResult.model_validate(result))
 
     def known(self, owner: Owner, name: str) -> ToolOfServer:
         try:
@@ -383,15 +393,24 @@ def _read_result(read: ReadResourceResult) -> CallToolResult:
     return CallToolResult(content=[block(one) for one in read.contents])
 
 
+def _marked(result: CallToolResult) -> CallToolResult:
+    """The result, with a warning as its last block if its text addresses a model. Its own blocks stay as they are."""
+    said = "\n".join(one.text for one in result.content if isinstance(one, TextContent))
+    if warning := warning_of(said[:LOOKED_AT]):
+        result.content.append(TextContent(type="text", text=warning))
+    return result
+
+
 def _prompt_result(prompt: GetPromptResult) -> CallToolResult:
     return CallToolResult(content=[one.content for one in prompt.messages])
 
 
 def _listed_tool(tool: UpstreamTool, name: str) -> Tool:
+    caution = _warning(None, tool.description, tool.input_schema)
     return Tool(
         name=name,
         title=remark(tool.title or ""),
-        description=remark(f"{UNACCEPTED}{tool.description}" if tool.seen else tool.description),
+        description=remark(" ".join(filter(None, (tool.seen and UNACCEPTED, caution, tool.description)))),
         input_schema=cast("dict[str, Any]", _unmirrored(tool.input_schema)),
         annotations=ToolAnnotations.model_validate(tool.hints) if tool.hints else None,
         _meta=_view_meta(tool),

@@ -25,14 +25,14 @@ from loci.search.language_model import LanguageModel
 from loci.sessions.consent import HOME, Consent
 from loci.sessions.page import document_of, path_of
 from loci.sessions.places import Place, Transcript, home_places, named_place, repository_of
-from loci.sessions.readers import cursor_marks, cursor_session, sessions_in_rows
+from loci.sessions.readers import cursor_marks, cursor_session, session_in_text, sessions_in_rows
 from loci.sessions.record import SessionRecord, one_line
 from loci.sessions.remarks import with_remarks
 from loci.sessions.sources import FORGOTTEN, Made, Source, Sources
 
 CONSENT: Final = "sessions_consent"
 THE_CONSENT: Final = "all"
-READING: Final = 1
+READING: Final = 2
 """The version of the readers. A newer one reads transcripts again that are still there."""
 
 
@@ -260,7 +260,8 @@ def _records_in(transcript: Transcript, marks: Mapping[str, str]) -> Iterator[tu
                 yield id, mark, cursor_session(transcript.path, id)
         return
     with os.fdopen(transcript.open(), "rb") as file:
-        yield from (("", "", one) for one in sessions_in_rows(file))
+        read = session_in_text if transcript.is_text else sessions_in_rows
+        yield from (("", "", one) for one in read(file))
 
 
 def _is_out(out: Collection[str], record: SessionRecord, folders: Iterable[str], repositories: Collection[str]) -> bool:

@@ -17,14 +17,14 @@ from loci.documents.document import FileStamp
 DATABASE: Final = "state.vscdb"
 LONGEST_PATH: Final = 500
 """Characters below the folder."""
-ANY: Final = re.compile(rf".*\.jsonl?|(?:.*/)?{re.escape(DATABASE)}")
+ANY: Final = re.compile(rf".*\.jsonl?|(?:.*/)?(?:agent-transcripts/[^/]+\.txt|{re.escape(DATABASE)})")
 _AT_HOME: Final = (
     (".claude/projects", r"[^/]+/[^/]+\.jsonl"),
     (".config/claude/projects", r"[^/]+/[^/]+\.jsonl"),
     (".codex/sessions", r".*\.jsonl"),
     (".codex/archived_sessions", r".*\.jsonl"),
     (".gemini/tmp", r"[^/]+/chats/session-[^/]*\.jsonl?"),
-    (".cursor/projects", r"[^/]+/agent-transcripts/(?!.*subagents/).*\.jsonl"),
+    (".cursor/projects", r"[^/]+/agent-transcripts/(?!.*subagents/).*\.(?:jsonl|txt)"),
     (".config/Cursor/User/globalStorage", re.escape(DATABASE)),
     ("Library/Application Support/Cursor/User/globalStorage", re.escape(DATABASE)),
 )
@@ -95,6 +95,10 @@ class Transcript:
     def is_database(self) -> bool:
         return self.path.endswith(DATABASE)
 
+    @property
+    def is_text(self) -> bool:
+        return self.path.endswith(".txt")
+
     def open(self) -> int:
         """A descriptor of the file, which is the one that was looked at, or a later one of the user."""
         opened = open_file(self.folder, self.below)
@@ -105,16 +109,18 @@ class Transcript:
 
     def named_folder(self) -> str:
         """The working directory that the place of the file tells, where the transcript itself does not."""
-        parts = self.below.split("/")
-        if "agent-transcripts" in parts[1:]:
-            return folder_of_slug(parts[0])
-        if "chats" in parts[1:]:
+        project, is_cursor, _ = self.below.partition("/agent-transcripts/")
+        if is_cursor:
+            return folder_of_slug(project.rpartition("/")[2])
+        project, is_gemini, _ = self.below.partition("/chats/")
+        if is_gemini:
             try:
-                with os.fdopen(open_file(self.folder, f"{parts[0]}/.project_root"), "rb") as file:
+                with os.fdopen(open_file(self.folder, f"{project}/.project_root"), "rb") as file:
                     return file.read(4096).decode("utf-8", "replace").strip()
             except OSError:
                 # A hash says nothing; a name is that of the project.
-                return "" if re.fullmatch("[0-9a-f]{64}", parts[0]) else parts[0]
+                name = project.rpartition("/")[2]
+                return "" if re.fullmatch("[0-9a-f]{64}", name) else name
         return ""
 
 
@@ -143,7 +149,7 @@ def named_place(path: str) -> Place:
 def repository_of(folder: str) -> str:
     """The name of the repository with that working directory: of the folder with `.git`, else of the directory."""
     path = Path(folder)
-    for one in (path, *path.parents):
+    for one in (path, *path.parents) if path.is_absolute() else ():
         git = one / ".git"
         try:
             if git.is_dir():

@@ -10,15 +10,16 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import IO, Final, cast
 
 from loci.core.json import Json, JsonObject
-from loci.sessions.record import SessionRecord
+from loci.sessions.record import SessionRecord, one_line
 
 LONGEST_ROW: Final = 16 << 20
 """Bytes of a line. A longer one holds pictures, and is passed over."""
-LARGEST_JSON: Final = 64 << 20
-"""Bytes of a transcript that is one JSON value, which cannot be read line by line."""
+LARGEST_WHOLE: Final = 64 << 20
+"""Bytes of a transcript that cannot be read line by line: one JSON value, or plain text."""
 NO_SPEECH: Final = re.compile(
     r"\s*(?:<(?:command-|local-command-|bash-std|task-notification|user_instructions|environment_context|ide_"
     r"|turn_aborted|subagent_notification|permissions|skill|user_shell_command|teammate-message|INSTRUCTIONS)"
@@ -30,6 +31,7 @@ ADDED: Final = (
     "system_reminder",
     "open_and_recently_viewed_files",
     "attached_files",
+    "image_files",
     "timestamp",
     "user_info",
     "git_status",
@@ -38,8 +40,14 @@ ADDED: Final = (
     "session_context",
 )
 """The tags of blocks that a client adds to what the person typed."""
-QUERY: Final = re.compile(r"</?user_query>")
-BUBBLES: Final = {1: "user", 2: "assistant"}
+QUERY: Final = re.compile(r"</?user_query>|^\[Image\]$", re.MULTILINE)
+ATTACHED: Final = "# Context from my IDE setup:", "# Files mentioned by the user:"
+REQUEST: Final = "## My request for Codex:"
+"""What follows it was typed, below a list of what was open or attached."""
+ROLE: Final = re.compile(r"^(user|assistant):\n", re.MULTILINE)
+TOOL: Final = re.compile(r"^\[Tool ", re.MULTILINE)
+GIVEN: Final = re.compile(r"  (\w{1,40}): (.*)")
+THOUGHT: Final = re.compile(r"^\[Thinking\].*", re.MULTILINE)
 
 
 def sessions_in_rows(file: IO[bytes]) -> Iterator[SessionRecord]:
@@ -60,6 +68,7 @@ def sessions_in_rows(file: IO[bytes]) -> Iterator[SessionRecord]:
             case _:
                 _cursor(record, row)
     if record:
+        record.title = record.title or next((one for id, one in record.summaries.items() if id in record.rows), "")
         yield record
 
 
@@ -68,7 +77,7 @@ def _rows(file: IO[bytes]) -> Iterator[JsonObject]:
     start = file.read(1 << 12)
     file.seek(0)
     if start.lstrip()[:1] == b"{" and b"\n" in start.strip() and _object(start.split(b"\n", 1)[0]) is None:
-        if whole := _object(file.read(LARGEST_JSON)):
+        if whole := _object(file.read(LARGEST_WHOLE)):
             yield whole
             return
         file.seek(0)
@@ -107,14 +116,17 @@ def _client_of(row: JsonObject) -> str | None:
 
 def _claude_code(record: SessionRecord, row: JsonObject) -> None:
     record.about(id=_text(row, "sessionId"), folder=_text(row, "cwd"), branch=_text(row, "gitBranch"))
+    record.rows.add(_text(row, "uuid"))
     match row:
         case {"isSidechain": True} | {"isMeta": True} | {"isVisibleInTranscriptOnly": True}:
             return
         case {"isCompactSummary": True}:
             # It tells of a session that is not here, and of what was read there.
             record.is_foreign |= not record.turns
-        case {"type": "summary", "summary": str(title)} | {"customTitle": str(title)} | {"aiTitle": str(title)}:
+        case {"customTitle": str(title)} | {"aiTitle": str(title)}:
             record.about(title=title)
+        case {"type": "summary", "summary": str(title), "leafUuid": str(id)}:
+            record.summaries[id] = one_line(title, 100)
         case {"type": "user" | "assistant" as role, "message": {"content": content}}:
             _message(record, role, content, _time(row.get("timestamp")))
         case _:
@@ -141,6 +153,8 @@ def _message(record: SessionRecord, role: str, content: Json, at: str) -> None:
 def _typed(record: SessionRecord, text: str, at: str) -> None:
     """Take what stands in the person's name, without what the client wrote there."""
     plain = QUERY.sub("", _without_added(text)) if "<" in text else text
+    if plain.lstrip().startswith(ATTACHED):
+        plain = plain.partition(REQUEST)[2] or plain
     if not NO_SPEECH.match(plain):
         record.person(plain, at)
 
@@ -174,6 +188,8 @@ def _codex(record: SessionRecord, row: JsonObject) -> None:
             record.about(folder=_text(item, "cwd"))
         case "response_item", dict():
             _codex_item(record, item, at)
+        case "event_msg", {"type": "user_message", "message": str(text)}:
+            _typed(record, text, at)  # again, if it is an item as well
         case _:
             return
 
@@ -263,6 +279,30 @@ def _cursor(record: SessionRecord, row: JsonObject) -> None:
             _message(record, role, content, _time(row.get("timestamp")))
         case _:
             return
+
+
+def session_in_text(file: IO[bytes]) -> Iterator[SessionRecord]:
+    """The session in a transcript of an older Cursor: plain text, in which all may come from others."""
+    record = SessionRecord("cursor")
+    record.is_plain = record.is_foreign = True
+    _, *parts = ROLE.split(file.read(LARGEST_WHOLE).decode("utf-8", "replace").replace("\r\n", "\n"))
+    for role, block in zip(parts[::2], parts[1::2], strict=True):
+        if role == "user":
+            _typed(record, block, "")
+            continue
+        said, *calls = TOOL.split(block)
+        record.model(THOUGHT.sub("", said))
+        for call in calls:
+            name, *lines = call.split("\n")
+            given = [one for one in takewhile(bool, map(GIVEN.fullmatch, lines)) if one]
+            if name.startswith("call] "):
+                record.uses("", name[6:], {one[1]: _json_or_text(one[2]) for one in given})
+    if record.turns:
+        yield record
+
+
+def _json_or_text(text: str) -> Json:
+    return (_object(f'{{"it": {text}}}'.encode()) or {"it": text})["it"]
 
 
 def cursor_marks(path: str) -> dict[str, str]:

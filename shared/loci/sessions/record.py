@@ -71,9 +71,14 @@ class SessionRecord:
         """The absolute paths that its tools named."""
         self.is_foreign = False
         """True once texts of others were read."""
+        self.is_plain = False
+        """True if its format does not tell turns from texts in them: one that was read could imitate the person."""
         self.is_part = False
         """True for the session of a helper that another session started."""
         self.turns: list[Turn] = []
+        self.summaries: dict[str, str] = {}
+        """Titles by the row that they end with, which may be one of another session."""
+        self.rows: set[str] = set()
         self.left_out = 0
         self.asked: deque[Line] = deque(maxlen=MOST_LINES)
         self.decided: deque[Line] = deque(maxlen=MOST_LINES)
@@ -103,9 +108,11 @@ class SessionRecord:
             return
         self.about(at=at)
         said = clean(text, LONGEST_TURN)
+        if self.turns and self.turns[-1].by == "person" and self.turns[-1].parts[-1] == said:
+            return  # a transcript may have it twice
         if not self.asked or len(said.split()) >= FEWEST_WORDS:  # "yes" and "go on" say nothing
-            self.asked.append(Line(shortened(said)))
-        self._note(said, TOLD, is_foreign=False)
+            self.asked.append(Line(shortened(said), self.is_plain))
+        self._note(said, TOLD, is_foreign=self.is_plain)
         self._open.clear()
         self._add("person", said, at)
 
@@ -173,7 +180,7 @@ class SessionRecord:
         if self._size > LONGEST_SESSION:
             self.left_out += 1
             return
-        is_foreign = by == "model" and self.is_foreign
+        is_foreign = self.is_plain or (by == "model" and self.is_foreign)
         turn = self.turns[-1] if self.turns else None
         if turn is None or (turn.by, turn.is_foreign) != (by, is_foreign):
             turn = Turn(by, at, is_foreign)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from loci.core.injections import warning_of
+from loci.core.injections import warning_of, without_hidden
 from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
 from loci.documents.validity import lacks_validity
 from loci.markdown.nouns import DateSource, DocumentDate
@@ -137,11 +137,16 @@ def _tool_result(found: FoundDocuments, metadata: Metadata, max_tokens: int | No
     said = answer.text()
     answer.results.metadata.warning = warning = warning_of(said)
     structured = answer.results.model_dump(mode="json", exclude_none=not explain)
+    for row in structured["results"]:
+        for one in (row, *(row.get("passages") or ())):
+            one |= {
+                name: without_hidden(one[name]) for name in ("preview", "snippet", "heading", "text") if one.get(name)
+            }
     whole = None
     if not answer.is_whole:
         every = SearchResults(results=_whole_rows(found, explain=explain), metadata=metadata)
         whole = every.model_dump_json(exclude_none=not explain)
-    return readable_result("\n\n".join(filter(None, (warning, said))), structured, whole)
+    return readable_result("\n\n".join(filter(None, (warning, without_hidden(said)))), structured, whole)
 
 
 def _metadata(ranking: Ranking, query: str, explain: bool, undated: int | None) -> Metadata:

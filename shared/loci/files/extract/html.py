@@ -26,7 +26,8 @@ UNSEEN = re.compile(
 """Styles of elements that nobody sees, without spaces."""
 INK = re.compile(r"(?:^|;)color:([^;!]+)")
 GROUND = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:([^;!]+)")
-WHITE = frozenset({"white", "#fff", "#ffffff", "rgb(255,255,255)", "#fefefe", "transparent", "rgba(0,0,0,0)"})
+CLEAR = frozenset({"transparent", "rgba(0,0,0,0)"})
+WHITE = frozenset({"white", "#fff", "#ffffff", "rgb(255,255,255)", "#fefefe"}) | CLEAR
 LOOKED_AT = 4096
 MOST_COLUMNS = 1_000
 
@@ -146,8 +147,8 @@ def _is_hidden(element: Any) -> bool:
     if UNSEEN.search(style):
         return True
     colour, ground = INK.search(style), GROUND.search(style)
-    if colour and ground:
-        return colour[1] == ground[1]
+    if colour and ground and ground[1] not in CLEAR:
+        return colour[1] == ground[1] or {colour[1], ground[1]} <= WHITE
     return bool(colour) and colour[1] in WHITE and not any(map(_may_have_ground, [element, *element.iterancestors()]))
 
 

@@ -131,12 +131,19 @@ class PageReader:
         return min(red.value, green.value, blue.value) >= PALE or opacity.value <= TRANSPARENT
 
     def _leave_out_unseen(self) -> None:
-        """Keep only lines that are large enough to be read, and of pale ones those that stand out from their ground."""
+        """Keep only lines on the page that are large enough to be read; of pale ones those that stand out."""
         shown = self._page.render(scale=1, grayscale=True) if self._pale else None
         unseen = {id(one) for one in self._pale if not _stands_out(one, shown)}
-        kept = [one for one in self.found.lines if one.size >= SMALLEST and id(one) not in unseen]
+        kept = [
+            one
+            for one in self.found.lines
+            if one.size >= SMALLEST and id(one) not in unseen and self._is_on_page(*one.box)
+        ]
         self.found.has_unseen = len(kept) < len(self.found.lines)
         self.found.lines = kept
+
+    def _is_on_page(self, left: float, top: float, right: float, bottom: float) -> bool:
+        return left < self.found.width and top < self.found.height and right > 0 and bottom > 0
 
     def _is_turned(self, handle: Any, at: int) -> bool:
         """True if the glyph is drawn upwards or downwards, as a reader sees it."""

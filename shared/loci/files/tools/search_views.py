@@ -6,7 +6,7 @@ from operator import not_
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from loci.core.injections import warning_of
+from loci.core.injections import warning_of, without_hidden
 from loci.files.file import StoredFile
 from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage
 from loci.files.lake import LONGEST_ID
@@ -105,8 +105,10 @@ def search_answer(found: FoundFiles, max_tokens: int | None = None) -> CallToolR
     whole = None if shown.passages_left_out is None else SearchAnswer(result=view).model_dump_json()
     text = _text(shown)
     shown.warning = warning_of(text)
+    for passage in (one for file in shown.results for one in file.passages):
+        passage.text = without_hidden(passage.text)
     structure = SearchAnswer(result=shown).model_dump(mode="json")
-    return readable_result("\n\n".join(filter(None, (shown.warning, text))), structure, whole)
+    return readable_result("\n\n".join(filter(None, (shown.warning, without_hidden(text)))), structure, whole)
 
 
 def whole_answer(found: FoundFiles) -> SearchAnswer:
