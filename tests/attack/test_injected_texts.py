@@ -179,7 +179,8 @@ class Client:
 
     def asks(self, tool: str, /, **arguments: object) -> dict[str, Any]:
         """The whole answer of the tool."""
-        answer = self._doors.uvicorn.ask(legacy(call(tool, arguments), self._key))
+        target = "/mcp/search" if tool == "fetch" else "/mcp"
+        answer = self._doors.uvicorn.ask(legacy(call(tool, arguments), self._key).at(target))
         result: dict[str, Any] = answer.message["result"]
         assert not result.get("isError"), result
         return result
@@ -211,17 +212,21 @@ def test_notes(app: App, client: Client) -> None:
         found = client.asks("search_documents", query=PROMPT.format(word), limit=1)
         structured = found["structuredContent"]
         assert [one["path"] for one in structured["results"]] == [path.replace("{0}", word)]
-        # A search shows the passage that fits, not all of the note.
-        is_shown = not (text.startswith("---\n") or "\n## " in text) or ORDER in json.dumps(found)
-        if is_shown and not is_warned(found, structured["metadata"].get("warning")):
+        is_in_passage = not text.startswith("---\n") and "\n## " not in text  # of the note, that one fits
+        if (is_in_passage or ORDER in json.dumps(found)) and not is_warned(
+            found, structured["metadata"].get("warning")
+        ):
             missed.append(("search", text))
         if any(one in json.dumps(found, ensure_ascii=False) for one in (*TAGS, "\u202e", "\ufe01")):
             missed.append(("hidden in a search", text))
         read = client.asks("read_node_content", id=structured["results"][0]["id"])
         if not is_warned(read, read["structuredContent"]["note"]):
             missed.append(("read", text))
+        fetched = client.asks("fetch", id=f"document:{structured['results'][0]['id']}")
+        if not is_warned(fetched, fetched["structuredContent"]["metadata"].get("warning")):
+            missed.append(("fetch", text))
         said = client.is_told("user-prompt", prompt=PROMPT.format(word))
-        if "previous instructions" in said.casefold() or (is_shown and word in said):
+        if "previous instructions" in said.casefold() or (is_in_passage and word in said):
             missed.append(("hook", text))
     assert missed == []
     assert "barge" in client.is_told("user-prompt", prompt=PROMPT.format("barge"))

@@ -19,7 +19,7 @@ SITE = DOCS / "zensical.toml"
 TOOLS = DOCS.parent / "tests" / "surface" / "tools.json"
 COMMANDS = (
     *("", "serve", "ingest", "add", "watch", "reindex", "search", "graph", "forget", "doctor", "call"),
-    *("approve", "pin", "connect", "export", "import"),
+    *("approve", "pin", "connect", "hook", "log", "export", "import"),
     *("files", "files list", "files show", "files search", "files read", "files forget"),
     *("tools", "tools add", "tools import", "tools list", "tools test", "tools log", "tools remove"),
     *("tools secret", "tools login", "tools logout"),

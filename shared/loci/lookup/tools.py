@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from loci.core.errors import NotFound
 from loci.core.identity import Caller, Owner
+from loci.core.injections import warning_of
 from loci.core.scopes import check_scopes
 from loci.files.search_query import FileScope, parsed
 from loci.mcp.threads import SEARCHES
@@ -110,7 +111,10 @@ def lookup_tools(app: "App") -> list[LociTool]:
         entry = entry_of(id)
         check_scopes(caller, [entry.scope], "This file" if entry.is_file else "This document")
         read = _read_file if entry.is_file else _read_document
-        return read(app, caller.owner, entry)
+        fetched = read(app, caller.owner, entry)
+        if warning := warning_of(fetched.text):
+            fetched.metadata["warning"] = warning
+        return fetched
 
     return [
         loci_tool(search, title="Search documents and files", quick=True, threads=SEARCHES),
