@@ -1,5 +1,6 @@
 """`loci doctor` on documents: each possible problem is caused, reported and, if that is safe, repaired."""
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -147,7 +148,7 @@ def test_what_became_of_the_files_is_told(patient: Patient) -> None:
     (patient.notes / "briefs" / "auth.md").unlink()
     told = patient.told("--fix")["files"]
     assert told["what"] == "Of 2 files 1 changed (notes/plan.md), 1 gone (notes/briefs/auth.md)"
-    assert told["advice"] == f"Run: loci ingest {patient.notes}"
+    assert told["advice"] == f"Run: loci ingest {shlex.quote(str(patient.notes))}"
     patient.ingest()
     assert patient.told() == {}
 
