@@ -20,6 +20,7 @@ from loci.core.settings import Settings
 from loci.core.signing import Keyring
 from loci.core.stores import BlobStore, LocalLinks, RecordStore
 from loci.core.telemetry import Called, Calls, Telemetry
+from loci.core.trust import Origin, Readings
 from loci.scratchpad.api import Scratchpad
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ class App:
         later = BackgroundQueue(ANSWERED) if settings.mode == "embedded" else None
         self.scratchpad = Scratchpad(self.records, self.blobs, time.time, later=later)
         self.api_keys = ApiKeys(self.records, time.time)
+        self.readings = Readings(self.records)
 
     def gate(self, *, is_open: bool) -> "Gate":
         """Return what recognises callers. If it is open, one without a credential is the person at this machine."""
@@ -166,7 +168,7 @@ class App:
         from loci.authoring.api import Authoring
 
         locks = self.search_adapters.locks
-        return Authoring(self.settings, self.blobs, locks, self.documents.parts)
+        return Authoring(self.settings, self.blobs, locks, self.documents.parts, self.wrote)
 
     @part
     def sessions(self) -> "Sessions":
@@ -199,7 +201,7 @@ class App:
         from loci.mcp.module import tool_families
         from loci.mcp.tool_catalog import InternalTools
 
-        return Tools(ToolParts(self, InternalTools(lambda: tool_families(self))))
+        return Tools(ToolParts(self, InternalTools(lambda: tool_families(self), self.readings.note)))
 
     @part
     def tool_listing(self) -> "ToolListing":
@@ -263,6 +265,10 @@ class App:
         """End what a client session has of its own in this process."""
         if self.made("tools"):
             self.tools.end_session(owner, session)
+
+    def wrote(self, owner: Owner, tool: str, name: str, origin: Origin | None) -> None:
+        """Put a write of a tool into the log: what it wrote, and who called it."""
+        self.events.wrote(owner, {"tool": tool, "name": name, **(origin.as_json() if origin else {})})
 
     def tell(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:
         """Tell followers what has happened."""

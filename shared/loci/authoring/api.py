@@ -16,7 +16,9 @@ from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, WriteLocks
+from loci.core.trust import Origin, saw
 from loci.documents.document import DOCUMENT_ID, Document
+from loci.documents.foreign import foreign_of
 from loci.documents.history import History, PastWrite, UndoableWrite, hash_of
 from loci.documents.ingest.index_writer import RETRY_PAUSES
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
@@ -66,7 +68,16 @@ class Authoring:
     Each change can be taken back. `expect` is the hash that the document must have now.
     """
 
-    def __init__(self, settings: Settings, blobs: BlobStore, locks: WriteLocks, documents: DocumentParts) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        blobs: BlobStore,
+        locks: WriteLocks,
+        documents: DocumentParts,
+        wrote: Callable[[Owner, str, str, Origin | None], None],
+    ) -> None:
+        """`wrote`: is told of each write: the tool, the path, and the origin, if it is known."""
+        self._wrote = wrote
         self._catalog = catalog = documents.catalog
         self._writer = writer = documents.writer
         self._own_links = OwnLinks(catalog, writer.links)
@@ -87,7 +98,9 @@ class Authoring:
         """Repair the interrupted writes, and return how many there were."""
         return self._recovery.repair(owner, lambda owner, note: self._moves.get().finish(owner, note))
 
-    def add_tags(self, owner: Owner, name: str, tags: Sequence[str], *, dry_run: bool) -> AddedTags:
+    def add_tags(
+        self, owner: Owner, name: str, tags: Sequence[str], *, dry_run: bool, origin: Origin | None = None
+    ) -> AddedTags:
         """Write tags into a document that lacks them. A dry run writes nothing."""
         from loci.authoring.tagging import TaggedText, tagged  # 0.1 s, which a search does not pay
 
@@ -100,27 +113,47 @@ class Authoring:
             return done[0].content
 
         self._check_id(owner, name)
-        written = self.change(owner, name, change, expect=None, by=TAGS, dry_run=dry_run)
+        written = self.change(owner, name, change, expect=None, by=TAGS, dry_run=dry_run, origin=origin)
         document = written.document or self._catalog.find(owner, written.target.path).document
         return AddedTags(written, document, done[0].added, done[0].is_merged)
 
-    def write(self, owner: Owner, name: str, draft: EditDraft, *, expect: str | None) -> WrittenDocument:
+    def write(
+        self, owner: Owner, name: str, draft: EditDraft, *, expect: str | None, origin: Origin | None = None
+    ) -> WrittenDocument:
         """Create a document or change its text, and return it with its links."""
         if draft.mode != "create":
             self._check_id(owner, name)
-        written = self.change(owner, name, draft.apply, expect=expect, by="write_document")
+        is_whole = draft.mode == "replace" and draft.heading is None
+        by = "write_document"
+        written = self.change(owner, name, draft.apply, expect=expect, by=by, origin=origin, is_whole=is_whole)
         return self._with_links(owner, written)
 
-    def move(self, owner: Owner, name: str, to: str, *, expect: str | None) -> "MovedDocument":
+    def move(
+        self, owner: Owner, name: str, to: str, *, expect: str | None, origin: Origin | None = None
+    ) -> "MovedDocument":
         """Move the document, and rewrite the links that lead to it: all or nothing."""
         self._check_id(owner, name)
         self.repair(owner)
-        return self._moves.get().move(owner, name, to, expect=expect)
+        moved = self._moves.get().move(owner, name, to, expect=expect)
+        self._wrote(owner, "move_document", moved.written.target.path, origin)
+        return moved
 
     def change(
-        self, owner: Owner, name: str, change: Change, *, expect: str | None, by: str, dry_run: bool = False
+        self,
+        owner: Owner,
+        name: str,
+        change: Change,
+        *,
+        expect: str | None,
+        by: str,
+        dry_run: bool = False,
+        origin: Origin | None = None,
+        is_whole: bool = False,
     ) -> WrittenDocument:
-        """Change the document and index it. `by` is the tool's name."""
+        """Change the document and index it. `by` is the tool's name, `origin` who called it.
+
+        `is_whole`: the new text replaces all of the old one.
+        """
         self.repair(owner)
         target = self._targets.find(owner, name)
         with self._recovery.locked(owner, target):
@@ -140,13 +173,13 @@ class Authoring:
                 if before == after:
                     return WrittenDocument(target, self._recovery.index(owner, target), hash_of(after), False)
                 try:
-                    return self._write(owner, target, before, after, by)
+                    return self._write(owner, target, before, after, by, origin, is_whole=is_whole)
                 except Conflict:  # an editor wrote the file meanwhile: change what it wrote
                     continue
         raise Refused(f"Other writers keep changing {target.place}", "Try again when they are done", code="BUSY")
 
     @freeing()
-    def delete(self, owner: Owner, name: str, *, expect: str) -> WrittenDocument:
+    def delete(self, owner: Owner, name: str, *, expect: str, origin: Origin | None = None) -> WrittenDocument:
         """Delete the document."""
         self._check_id(owner, name)
         self.repair(owner)
@@ -160,10 +193,15 @@ class Authoring:
                 raise self._changed_since_read(owner, target, before, expect)
             if document := self._catalog.find(owner, target.path).document:
                 self._deletions.note(owner, document, self._writer.now())
-            return self._write(owner, target, before, None, "delete_document")
+            return self._write(owner, target, before, None, "delete_document", origin)
 
-    def undo(self, owner: Owner, name: str, *, expect: str | None) -> UndoneWrite:
+    def undo(self, owner: Owner, name: str, *, expect: str | None, origin: Origin | None = None) -> UndoneWrite:
         """Put back the text from before the last write of a tool, or remove the document if that write created it."""
+        undone = self._undo(owner, name, expect=expect)
+        self._wrote(owner, "undo_write", undone.written.target.path, origin)
+        return undone
+
+    def _undo(self, owner: Owner, name: str, *, expect: str | None) -> UndoneWrite:
         if DOCUMENT_ID.fullmatch(name) and self._catalog.document(owner, name) is None:
             advice = "If it was deleted, name it by its path, as in notes/plan.md"
             raise NotFound(f"There is no document {name}", advice, code="NODE_NOT_FOUND")
@@ -199,7 +237,7 @@ class Authoring:
         if now is not None and hash_of(now) != (expect or last.write.after):
             raise _changed_since_write(target, now, last)
         stamp = None if last.write.changed_ns is None else FileStamp(None, last.write.changed_ns)
-        change = LastChange(stamp, last.write.changed_on, is_by_tool=True)
+        change = LastChange(stamp, last.write.changed_on, is_by_tool=True, origin=last.write.kept)
         written = self._recovery.write(owner, target, now, last.write.before, last=change)
         with suppress(LociError):  # the next undo sees that it was taken back
             self._history.drop(owner, last.key)
@@ -215,20 +253,34 @@ class Authoring:
             return replace(written, unfinished=why)
 
     def _write(
-        self, owner: Owner, target: WriteTarget, before: bytes | None, after: bytes | None, by: str
+        self,
+        owner: Owner,
+        target: WriteTarget,
+        before: bytes | None,
+        after: bytes | None,
+        by: str,
+        origin: Origin | None,
+        *,
+        is_whole: bool = False,
     ) -> WrittenDocument:
         """Replace the text, or remove it if `after` is None, and keep the old one."""
         last = self._recovery.last_change(owner, target) if before is not None else None
-        past = PastWrite(before, hash_of(after) or "", self._writer.now(), by)
+        of_text = origin
+        if last and (last.foreign or last.is_unknown) and not (is_whole and _shares_no_line(before, after)):
+            of_text = (origin or Origin()).with_sources(last.foreign) if last.foreign else None
+        past = PastWrite(before, hash_of(after) or "", self._writer.now(), by, origin=of_text)
         if last:
-            past = replace(past, changed_ns=last.ns, changed_on=last.day)
+            past = replace(past, changed_ns=last.ns, changed_on=last.day, kept=last.origin)
         key = self._history.keep(owner, target.path, past)
         kept = last if by == TAGS else None
         try:
-            return self._recovery.write(owner, target, before, after, last=kept, by_tool=kept is None)
+            by_tool = kept is None
+            written = self._recovery.write(owner, target, before, after, last=kept, by_tool=by_tool, origin=of_text)
         except Refused:
             self._history.drop(owner, key)
             raise
+        self._wrote(owner, by, target.path, origin)
+        return written
 
     def _changed_since_read(
         self, owner: Owner, target: WriteTarget, now: bytes | None, expect: str, change: Change | None = None
@@ -236,6 +288,8 @@ class Authoring:
         """The error for the second of two writers. It shows the changes of the first one, else of this write."""
         if now is None:
             return _gone(target)
+        if document := self._catalog.find(owner, target.path).document:
+            saw(foreign_of(document))
         known = self._history.text(owner, target.path, expect)
         if known is not None:
             title, shown = "What changed since", _difference(known, now, "as you read it", "as it is now")
@@ -253,6 +307,12 @@ class Authoring:
             f"{target.place} has changed since it had that hash; its hash is now {hash_of(now)}. {title}:\n{shown}",
             "Read it again, then decide what you want, and pass the new hash",
         )
+
+
+def _shares_no_line(before: bytes | None, after: bytes | None) -> bool:
+    """True if no line of the text stays, other than empty ones."""
+    lines = {line.strip() for line in (before or b"").splitlines()} - {b""}
+    return lines.isdisjoint(line.strip() for line in (after or b"").splitlines())
 
 
 def _changed_since_write(target: WriteTarget, now: bytes, last: UndoableWrite) -> Conflict:

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from loci.authoring.edit_draft import missing
 from loci.authoring.raw_text import raw_text
 from loci.authoring.relinking import NewTargets, Relinking, relinked
-from loci.authoring.write_recovery import WriteRecovery, WrittenDocument
+from loci.authoring.write_recovery import LastChange, WriteRecovery, WrittenDocument
 from loci.authoring.write_targets import WriteTarget, WriteTargets
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
@@ -313,13 +313,13 @@ class Moves:
             if there is None:
                 content, last = self._content(owner, plan, now), self.recovery.last_change(owner, here)
                 if not plan.is_back:
-                    self._note(owner, goal.path, None, content, plan.id)
+                    self._note(owner, goal.path, None, content, plan.id, last)
                 put = self.recovery.write(owner, to, None, content, former=former, last=last)
                 unfinished = put.unfinished
             if not plan.is_back:
                 if document := self.catalog.find(owner, source.path).document:
                     Deletions(self.catalog.records).note(owner, document, self.writer.now())
-                self._note(owner, source.path, now, None, plan.id)
+                self._note(owner, source.path, now, None, plan.id, self.recovery.last_change(owner, source))
             done = self.recovery.write(owner, here, now, None)
             return unfinished or done.unfinished
 
@@ -353,7 +353,7 @@ class Moves:
                 after = relinked(place.path, now, targets)
                 if now in (previous, after):
                     return None
-                key = self._note(owner, place.path, now, after, None if plan.is_back else plan.id)
+                key = self._note(owner, place.path, now, after, None if plan.is_back else plan.id, change)
                 try:
                     return self.recovery.write(owner, target, now, after, last=change).unfinished
                 except Refused as error:
@@ -362,8 +362,12 @@ class Moves:
                         raise
         return None
 
-    def _note(self, owner: Owner, path: str, before: bytes | None, after: bytes | None, move: str | None) -> str:
-        write = PastWrite(before, hash_of(after) or "", self.writer.now(), BY, move)
+    def _note(
+        self, owner: Owner, path: str, before: bytes | None, after: bytes | None, move: str | None, last: LastChange
+    ) -> str:
+        # A move makes no text: the one that it leads elsewhere keeps its origin.
+        origin = last.origin
+        write = PastWrite(before, hash_of(after) or "", self.writer.now(), BY, move, origin=origin, kept=origin)
         return self.history.keep(owner, path, write)
 
     def _target(self, owner: Owner, place: Place) -> WriteTarget:

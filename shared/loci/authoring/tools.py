@@ -1,5 +1,6 @@
 """The tools that write and move documents, and undo writes."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 from mcp_types import CallToolResult, TextContent
@@ -98,7 +99,9 @@ def writing_tools(app: "App") -> list[LociTool]:
 
         They go into its front matter, or into a comment `<!-- tags: a, b -->`.
         """
-        tagging = app.authoring.add_tags(caller.owner, file_path, tags, dry_run=dry_run)
+        tagging = app.authoring.add_tags(
+            caller.owner, file_path, tags, dry_run=dry_run, origin=app.readings.origin(caller)
+        )
         written = tagging.written
         verb = "merge" if tagging.is_merged else "inject"
         did = f"Would {verb}" if dry_run else "Successfully " + {"merge": "merged", "inject": "injected"}[verb]
@@ -132,7 +135,9 @@ def writing_tools(app: "App") -> list[LociTool]:
         Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
         """
         draft = checked_draft(mode, content, heading, expected_hash, old, new)
-        written = app.authoring.write(caller.owner, path, draft, expect=expected_hash)
+        written = app.authoring.write(
+            caller.owner, path, draft, expect=expected_hash, origin=app.readings.origin(caller)
+        )
         said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of", "edit": "Edited"}[mode]
         place = written.target.place
         result = f"{said} {place}" if written.is_changed else f"{place} says this already"
@@ -144,7 +149,7 @@ def writing_tools(app: "App") -> list[LociTool]:
         caller: Caller,
     ) -> DeletedView:
         """Delete a note, with its file. undo_write with its path brings it back."""
-        gone = app.authoring.delete(caller.owner, path, expect=expected_hash)
+        gone = app.authoring.delete(caller.owner, path, expect=expected_hash, origin=app.readings.origin(caller))
         return DeletedView(
             result=_with_reason(f"Deleted {gone.target.place}", gone.unfinished),
             path=gone.target.path,
@@ -158,7 +163,7 @@ def writing_tools(app: "App") -> list[LociTool]:
         expected_hash: Hash = None,
     ) -> MovedView:
         """Rename or move a note, and rewrite the links to it in all others. undo_write takes all of it back."""
-        moved = app.authoring.move(caller.owner, path, to, expect=expected_hash)
+        moved = app.authoring.move(caller.owner, path, to, expect=expected_hash, origin=app.readings.origin(caller))
         written = moved.written
         links = f", and rewrote links in {len(moved.changed)} documents" if moved.changed else ""
         return MovedView(
@@ -176,7 +181,7 @@ def writing_tools(app: "App") -> list[LociTool]:
         The last 20 writes of each note can be undone, one by one. If it has changed since, Loci refuses and shows
         the difference; pass expected_hash to undo it all the same.
         """
-        undone = app.authoring.undo(caller.owner, path, expect=expected_hash)
+        undone = app.authoring.undo(caller.owner, path, expect=expected_hash, origin=app.readings.origin(caller))
         place, write = undone.written.target.place, undone.write
         did = "Moved it back to {}, with all links" if write.move else "Put back what {} said before"
         result = f"Took {place} away" if undone.written.hash is None else did.format(place)
@@ -184,12 +189,15 @@ def writing_tools(app: "App") -> list[LociTool]:
             {**_render(undone.written, result), "undone": f"{write.by} at {write.at}", "undoable": undone.older}
         )
 
+    def tool(fn: Callable[..., object], title: str, *, destructive: bool = True, idempotent: bool = False) -> LociTool:
+        return loci_tool(fn, title=title, writes=True, keeps=True, destructive=destructive, idempotent=idempotent)
+
     return [
-        loci_tool(inject_tags, title="Add tags to a document", writes=True),
-        loci_tool(write_document, title="Write a document", writes=True, destructive=True, idempotent=False),
-        loci_tool(move_document, title="Move a document", writes=True, destructive=True, idempotent=False),
-        loci_tool(delete_document, title="Delete a document", writes=True, destructive=True),
-        loci_tool(undo_write, title="Undo a write", writes=True, destructive=True, idempotent=False),
+        tool(inject_tags, "Add tags to a document", destructive=False, idempotent=True),
+        tool(write_document, "Write a document"),
+        tool(move_document, "Move a document"),
+        tool(delete_document, "Delete a document", idempotent=True),
+        tool(undo_write, "Undo a write"),
     ]
 
 

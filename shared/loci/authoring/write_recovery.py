@@ -9,9 +9,11 @@ from loci.authoring.write_targets import WriteTarget, WriteTargets
 from loci.core.errors import Damaged, LociError, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks
+from loci.core.trust import Origin
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
-from loci.documents.history import hash_of
+from loci.documents.foreign import foreign_of
+from loci.documents.history import History, hash_of
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.vacant_paths import Deletions
 from loci.documents.whole_texts import UnfinishedWrite, WholeTexts, WriteJournal
@@ -40,6 +42,15 @@ class LastChange:
     stamp: FileStamp | None
     day: str | None
     is_by_tool: bool = False
+    origin: Origin | None = None
+    """The origin of the text, if a tool wrote it."""
+    foreign: tuple[str, ...] = ()
+    """The sources of the texts of others in it."""
+
+    @property
+    def is_unknown(self) -> bool:
+        """True if a tool wrote the text, and nobody noted what its session had read."""
+        return self.is_by_tool and self.origin is None
 
     @property
     def ns(self) -> int | None:
@@ -88,8 +99,11 @@ class WriteRecovery:
     def last_change(self, owner: Owner, target: WriteTarget) -> LastChange:
         """The time of the document's last change, for `write`. `Refused` if its file is write-protected."""
         document = self.catalog.find(owner, target.path).document
-        day, is_by_tool = (document.changed_on, document.written_by_tool) if document else (None, False)
-        return LastChange(self.stored_text(owner, target).stamp(), day, is_by_tool)
+        stamp = self.stored_text(owner, target).stamp()
+        if document is None:
+            return LastChange(stamp, None)
+        origin = Origin(document.sources) if document.trust else None
+        return LastChange(stamp, document.changed_on, document.written_by_tool, origin, foreign_of(document))
 
     def write(
         self,
@@ -101,11 +115,12 @@ class WriteRecovery:
         former: Sequence[str] = (),
         last: LastChange | None = None,
         by_tool: bool = False,
+        origin: Origin | None = None,
     ) -> WrittenDocument:
         """Write the text, or remove it (None), then index it. A later error does not look like a failed write.
 
         `former` are earlier paths of a new document, and `last` is the change that stays its last one. `by_tool`: a
-        tool was asked for this text; a move only follows.
+        tool was asked for this text; a move only follows. `origin`: the one of the text; default: that of the `last`.
         """
         unfinished = self.journal.begin(owner, target.path, target.root and target.root.id)
         try:
@@ -119,7 +134,7 @@ class WriteRecovery:
             raise
         written = WrittenDocument(target, None, hash_of(after), is_changed=True)
         try:
-            written = replace(written, document=self.index(owner, target, former, last, by_tool=by_tool))
+            written = replace(written, document=self.index(owner, target, former, last, by_tool=by_tool, origin=origin))
         except (Refused, Damaged) as error:  # to repeat it does not help, but a repair may have room later
             return replace(written, unfinished=f"The text is written, but searches do not find it: {error}")
         except LociError as error:
@@ -138,11 +153,12 @@ class WriteRecovery:
         last: LastChange | None = None,
         *,
         by_tool: bool = False,
+        origin: Origin | None = None,
     ) -> Document | None:
         """Bring the index up to date with the text; None if there is no text, and so no document any more."""
         busy = Unavailable("Other writers keep changing it", "Try again when they are done", code="BUSY")
         return self.writer.retry_on_conflict(
-            lambda: self._index_once(owner, target, former, last, by_tool=by_tool), busy
+            lambda: self._index_once(owner, target, former, last, by_tool=by_tool, origin=origin), busy
         )
 
     def repair(self, owner: Owner, finish: Callable[[Owner, UnfinishedWrite], bool]) -> int:
@@ -168,21 +184,35 @@ class WriteRecovery:
         return repaired
 
     def _index_once(
-        self, owner: Owner, target: WriteTarget, former: Sequence[str], last: LastChange | None, *, by_tool: bool
+        self,
+        owner: Owner,
+        target: WriteTarget,
+        former: Sequence[str],
+        last: LastChange | None,
+        *,
+        by_tool: bool,
+        origin: Origin | None,
     ) -> Document | None:
         known = self.catalog.find(owner, target.path)
         document, content = known.document, self.read(owner, target)
+        origin = origin or (last and last.origin)
         if content is None:
             if document is not None:
                 self.writer.remove(owner, document.id)
             return None
         if document is not None and document.sha256 == hash_of(content) and self.writer.is_indexed(owner, document):
-            return document
+            marked = _with_origin(document, origin) if origin else document
+            if marked != document:  # who watches the folder was faster, and knows no origin
+                self.catalog.put(owner, marked, known.version)
+            return marked
         root, deletions = target.root and target.root.id, Deletions(self.catalog.records)
         day = last and last.day
         draft = self.writer.draft(known.id, target.path, root, content, known.version, document, changed_on=day)
         deleted = deletions.find(owner, target.path) if document is None and root is None else None
         new = draft.document
+        if origin is None and last is None and new.trust is None:  # a write that was interrupted
+            origin = History(self.blobs).origin_of(owner, target.path, new.sha256)
+        new = _with_origin(new, origin) if origin or last else new
         new = replace(
             new,
             former=tuple(former) or new.former,
@@ -195,3 +225,7 @@ class WriteRecovery:
         if deleted:
             deletions.end(owner, target.path)
         return written
+
+
+def _with_origin(document: Document, origin: Origin | None) -> Document:
+    return replace(document, trust=origin and origin.trust, sources=origin.sources if origin else ())

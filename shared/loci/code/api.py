@@ -13,6 +13,7 @@ from loci.code.typescript import TypeScriptRequest, TypeScriptRun, typescript_un
 from loci.core.deadline import time_left
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
+from loci.core.trust import Origin
 from loci.files.file import StoredFile
 from loci.sandbox.supervisor.daemon_threads import in_thread
 
@@ -91,9 +92,14 @@ class Code:
         """The tables of stored files, and what SQL says about them. `ds-0f…@2` is a version of a file."""
         return self.parts.tables.ask(owner, memory_ids, sql, limit)
 
-    def save_artifact(self, owner: Owner, executor_id: str, file: str, name: str | None = None) -> StoredFile:
+    def save_artifact(
+        self, owner: Owner, executor_id: str, file: str, name: str | None = None, origin: Origin | None = None
+    ) -> StoredFile:
         """Keep a file that code made among the stored files, with its lineage."""
         content, lineage = self.parts.python.get().made_file(owner, executor_id, file, LARGEST_ARTIFACT)
+        if origin and "origin" in lineage and (made := Origin.from_json(lineage["origin"])):
+            origin = origin.with_sources(made.sources)
+        lineage |= (origin.lineage() if origin else None) or {}
         return self.parts.files().add(owner, name or file, content, lineage)
 
     def do_job(self, job: JsonObject) -> None:

@@ -314,7 +314,8 @@ class PastRuns:
 
         worked = _worked(end, bridge)
         if worked is not None:
-            run = EndedRun(code, intent, context, tuple(bridge.worked), worked)
+            foreign = self._tools().has_read_others(caller)
+            run = EndedRun(code, intent, context, tuple(bridge.worked), worked, foreign)
             self._tools().capabilities.learn(caller.owner, run)
 
     def finish(self) -> None:

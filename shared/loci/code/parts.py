@@ -43,8 +43,16 @@ class CodeParts:
 
         def python() -> Runner:
             files, seconds = FilesForCode(self.files, lambda: app.documents), settings.runner_seconds
-            telemetry, tools = app.telemetry, lambda: app.tools
-            return Runner(app.records, self.executors.get(), files, time.time, telemetry, tools=tools, seconds=seconds)
+            return Runner(
+                app.records,
+                self.executors.get(),
+                files,
+                time.time,
+                app.telemetry,
+                tools=lambda: app.tools,
+                seconds=seconds,
+                readings=app.readings,
+            )
 
         def typescript() -> TypeScript:
             is_local = settings.mode == "embedded"  # there are no files on AWS

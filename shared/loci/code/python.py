@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,8 +30,9 @@ from loci.core.errors import LociError, NoSpace, NotFound, Refused
 from loci.core.full_disk import freeing
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject, iso
-from loci.core.stores import Record, RecordStore, every, read_or_none
+from loci.core.stores import Record, RecordStore, every, read_or_none, update
 from loci.core.telemetry import Telemetry
+from loci.core.trust import Origin, Readings, few, gathered
 from loci.files.file import id_and_version
 
 if TYPE_CHECKING:
@@ -70,10 +71,13 @@ class NotedFiles:
 
     files: StoredFiles
     read_ones: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    foreign: dict[str, None] = field(default_factory=dict[str, None])
 
     def read(self, owner: Owner, id: str) -> StoredContent:
-        """Read the file, and note its version."""
-        stored = self.files.read(owner, id)
+        """Read the file, and note its version, and the texts of others in it."""
+        with gathered() as seen:
+            stored = self.files.read(owner, id)
+        self.foreign.update(seen)
         self.read_ones[f"{id}/{stored.version}"] = {
             "id": id_and_version(id)[0],
             "name": stored.name,
@@ -111,8 +115,10 @@ class Runner:
         *,
         tools: "Callable[[], Tools] | None" = None,
         seconds: float = 60.0,
+        readings: Readings | None = None,
     ) -> None:
-        """`tools`: those that code may call; None: it calls no tools."""
+        """`tools`: those that code may call; None: it calls no tools. `readings`: what each session has read."""
+        self._readings = readings
         self._records = records
         self._executors = executors
         self._files = files
@@ -167,11 +173,12 @@ class Runner:
 
     def made_file(self, owner: Owner, id: str, name: str, most: int) -> tuple[bytes, JsonObject]:
         """A file that code left in the work folder, and where it comes from."""
-        self.check(owner, id, "")
+        record = self.check(owner, id, "")
         name = name.removeprefix("./")
         content = self._executors.read_file(owner, id, name, most)
         runs = (one.value for one in every(self._records, owner, RUN_KIND, prefix=f"{id}/"))
-        return content, {"executor_id": id, "file": name, **inputs_of(name, runs)}
+        origin = Origin(few(_foreign(record))).lineage() or {}
+        return content, {"executor_id": id, "file": name, **inputs_of(name, runs), **origin}
 
     def check(self, owner: Owner, id: str, code: str) -> Record:
         """The executor's record. Raises `LociError` if it does not exist, or if the code is too large."""
@@ -197,16 +204,34 @@ class Runner:
             value = record.value | {"used_at": now}
             with suppress(NoSpace):  # the code may run all the same
                 self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
+        self._mark(caller, id, _foreign(record))
         files = NotedFiles(self._files)
         call = no_tools if self._tools is None else calls_by_name(self._tools, caller)
         with tracing.span("sandbox python"):
             until, call = now + KEPT_SECONDS, tracing.bound(call)
             ran = self._executors.run(owner, id, code, files, until, cancelled, call=call)
+        self._mark(caller, id, files.foreign)
         with suppress(NoSpace):  # the answer is not to be lost
             self._note(owner, id, code, [*files.read_ones.values()], ran, now)
         if isinstance(ran.outcome, RunFailure) and ran.outcome.code == NOT_STARTED:
             self._telemetry.not_started(language="Python", reason=ran.outcome.what)
         return ran
+
+    def _mark(self, caller: Caller, id: str, read: Iterable[str]) -> None:
+        """Note what the session has read, and mark the executor with all that: a later run finds it in variables."""
+        if self._readings is None:
+            return
+        self._readings.note(caller, read)
+        sources = self._readings.sources(caller)
+
+        def change(held: Record | None) -> JsonObject | None:
+            if held is None or set(sources) <= set(_foreign(held)):
+                return None
+            return {**held.value, "foreign": [*few([*_foreign(held), *sources])]}
+
+        if sources:
+            until = self._clock() + KEPT_SECONDS
+            update(self._records, caller.owner, KIND, id, change, expires_at=until, durable=False)
 
     def _note(self, owner: Owner, id: str, code: str, read: list[JsonObject], ran: PythonResult, now: float) -> None:
         """Record a run that read stored files, wrote files or set variables, for as long as its executor lives."""
@@ -240,6 +265,12 @@ class Runner:
         for record in records[: max(0, len(records) + 1 - MOST)]:
             self._records.remove(owner, KIND, record.key)
             self._executors.forget(owner, record.key)
+
+
+def _foreign(record: Record) -> list[str]:
+    """The sources of the texts of others that may be in the variables and files of an executor."""
+    held = record.value.get("foreign")
+    return [str(one) for one in held] if isinstance(held, list) else []
 
 
 def used_at(record: Record) -> float:

@@ -15,6 +15,7 @@ from loci.code.typescript import TypeScriptRequest
 from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.json import JsonObject
+from loci.core.trust import saw
 from loci.files.file import Status
 from loci.mcp.answers import as_text
 from loci.mcp.errors import failed_result
@@ -132,6 +133,7 @@ def python_tools(app: "App") -> list[LociTool]:
         """
         id = executor_id or await on_thread(app.code.create_python, caller.owner)
         answer = await answer_of(app, lambda cancelled: app.code.start_python(caller, id, code, cancelled))
+        saw(await on_thread(app.readings.sources, caller))  # a kept answer tells who reads it later
         return _result(answer if executor_id else answer | {"executor_id": id})
 
     return [
@@ -249,6 +251,7 @@ def typescript_tools(app: "App") -> list[LociTool]:
             lambda cancelled: app.code.start_typescript(caller, request, cancelled),
             at_once=app.code.starts_typescript_at_once,
         )
+        saw(await on_thread(app.readings.sources, caller))
         return CallToolResult(content=[TextContent(type="text", text=as_text(answer))], structured_content=dict(answer))
 
     return [
@@ -334,7 +337,9 @@ def file_tools(app: "App") -> list[LociTool]:
 
         Example: save_artifact(executor_id="executor-0f…", file="totals.csv")
         """
-        stored = app.code.save_artifact(caller.owner, executor_id, file, name)
+        origin = app.readings.origin(caller)
+        stored = app.code.save_artifact(caller.owner, executor_id, file, name, origin)
+        app.wrote(caller.owner, "save_artifact", stored.full_path, origin)
         newest = stored.newest
         view = SavedView(
             id=stored.id,
@@ -349,7 +354,7 @@ def file_tools(app: "App") -> list[LociTool]:
 
     return [
         loci_tool(query_table, title="Ask a table in SQL", threads=WRITES, view="table"),
-        loci_tool(save_artifact, title="Keep a file that code made", writes=True),
+        loci_tool(save_artifact, title="Keep a file that code made", writes=True, keeps=True),
     ]
 
 

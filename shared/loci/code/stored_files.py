@@ -10,9 +10,11 @@ from pathlib import PurePosixPath
 from loci.code.ports import InBlobs, StoredContent
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
+from loci.core.trust import saw
 from loci.documents.api import Documents
 from loci.documents.document import Document
 from loci.documents.filtering import LibraryPart
+from loci.documents.foreign import foreign_of
 from loci.files.api import Files
 from loci.files.file import id_and_version
 
@@ -47,6 +49,7 @@ class FilesForCode:
     def _document(self, owner: Owner, name: str) -> StoredContent:
         library = self.documents().parts.library
         document = library.get(owner, name)
+        saw(foreign_of(document))
         return _stored(PurePosixPath(document.path).name, library.content(owner, document))
 
     def _folder(self, owner: Owner, name: str) -> StoredContent:
@@ -60,6 +63,8 @@ class FilesForCode:
         if size > MOST_OF_A_FOLDER:
             what = f"The documents below {name} have {size / MB:.0f} MB; the most is {MOST_OF_A_FOLDER // MB} MB"
             raise Refused(what, "Name a folder in it", code="FOLDER_TOO_LARGE")
+
+        saw(source for one in chosen for source in foreign_of(one))
 
         def line(one: Document) -> str:
             return json.dumps(self._row(owner, one), ensure_ascii=False)

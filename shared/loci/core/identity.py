@@ -1,11 +1,11 @@
 """Owners, whose data it is, and callers, who ask for it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, cast
 
-from loci.core.ids import content_id
+from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject
 
 LONGEST_NAME = 512
@@ -84,7 +84,8 @@ class Caller:
     client: str = field(default="", compare=False)
     """The name and the version of their client, as it tells them: `claude-code/2.1.0`."""
     session: str = field(default="", compare=False)
-    """A hash that stands for the session of their client; empty in revisions without sessions."""
+    """A hash that stands for the session of their client, or for this process over stdio; empty in revisions without
+    sessions."""
 
     def may(self, scope: str) -> bool:
         """True if the caller may do what the scope stands for: only a client that a person allowed is limited."""
@@ -100,6 +101,7 @@ class Caller:
         name = one_line(self.name)
         told |= {"credential": self.credential} if self.credential else {}
         told |= {"client": self.client} if self.client else {}
+        told |= {"session": self.session} if self.session else {}
         return told | ({"name": name} if name else {}) | ({} if self.over_http else {"over_http": False})
 
     @staticmethod
@@ -109,10 +111,9 @@ class Caller:
         scopes = frozenset(cast("list[str]", value["scopes"]))
         expires = cast("float | None", value["expires"])
         over_http, name = value.get("over_http") is not False, str(value.get("name", ""))
-        credential, client = str(value.get("credential", "")), str(value.get("client", ""))
-        return Caller(
-            owner, proof, scopes, expires, over_http=over_http, name=name, credential=credential, client=client
-        )
+        credential, client, session = (str(value.get(one, "")) for one in ("credential", "client", "session"))
+        known = Caller(owner, proof, scopes, expires, over_http=over_http, name=name, credential=credential)
+        return replace(known, client=client, session=session)
 
 
 def one_line(name: str) -> str:
@@ -121,7 +122,7 @@ def one_line(name: str) -> str:
 
 
 LOCAL_CALLER = Caller(LOCAL, "local")
-STDIO_CALLER = Caller(LOCAL, "local", over_http=False)
+STDIO_CALLER = Caller(LOCAL, "local", over_http=False, session=random_id())
 
 
 def asked_by(caller: Mapping[str, object]) -> str:

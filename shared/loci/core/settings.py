@@ -181,6 +181,11 @@ class Settings(BaseModel):
         " chosen: those of the tools that `approve` of a server names; destructive: also those that may destroy"
         " something; writes: also those that may change something; all",
     )
+    untrusted_writes: Literal["allow", "ask"] = Field(
+        "allow",
+        description="what tools write after their session has read texts of others (other servers, web pages, notes and"
+        " files that come from these); allow: it is marked as foreign; ask: a person must approve it first, too",
+    )
     tools_listed: Words = Field(
         (),
         description="other servers' tools that are listed beside Loci's own, such as github:* or memory:read_graph",

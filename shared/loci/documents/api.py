@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 from loci.core.errors import Damaged, Misconfigured, Unavailable
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
+from loci.core.trust import saw
 from loci.documents.archive import DocumentArchive
 from loci.documents.document import Document, DocumentText, Recency, recency_of
 from loci.documents.filtering import EVERY_PART, LibraryPart, directory
+from loci.documents.foreign import foreign_in, foreign_of
 from loci.documents.ingest.index_writer import COLLECTION, Progress, no_progress
 from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.outcome import IngestSummary
@@ -136,6 +138,7 @@ class Documents:
             filled_up = min(room, FILLED_UP)
             ids = list(dict.fromkeys(id for hit in passages[:FILLED] for id in _beside(hit.chunk, filled_up)))
             around = parts.index.chunks(owner, COLLECTION, ids) if ids else {}
+        saw(foreign_in(documents, (*(one.chunk for one in passages), *around.values())))
         return FoundDocuments(replace(ranking, hits=tuple(hits)), documents, passages, around, superseded, day)
 
     def with_tags(self, owner: Owner, part: LibraryPart, *, limit: int) -> tuple[list[TaggedDocument], int]:
@@ -145,6 +148,7 @@ class Documents:
         chunks: dict[str, Chunk] = {}
         with suppress(Damaged):  # they are shown without their beginnings
             chunks = self.parts.index.chunks(owner, COLLECTION, [f"{one.id}#0" for one in found])
+        saw(foreign_in({one.id: one for one in found}, chunks.values()))
         return [TaggedDocument(one, chunks.get(f"{one.id}#0")) for one in found], len(every)
 
     def all(self, owner: Owner) -> Collection[Document]:
@@ -188,9 +192,14 @@ class Documents:
             return EMPTY_LIBRARY
         return part.why_empty(self.parts.library.cached(owner)) if part != EVERY_PART else None
 
-    def read(self, owner: Owner, name: str, *, remember: bool = True) -> DocumentText:
-        """The text of a document as it is now. `remember`: reading lists then count it as read."""
+    def read(self, owner: Owner, name: str, *, remember: bool = True, is_shown: bool = True) -> DocumentText:
+        """The text of a document as it is now. `remember`: reading lists then count it as read.
+
+        `is_shown`: the answer has all of it. Otherwise who shows a part notes the texts of others in that.
+        """
         text = self.parts.library.read(owner, name)
+        if is_shown:
+            saw(foreign_of(text.document))
         if remember:
             self.parts.recently_read.note(owner, text.document.id, text.sha256)
         return text

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks, lost_race
+from loci.core.trust import few
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, ids_for, lock_name
 from loci.documents.history import History, PastWrite, hash_of
@@ -104,6 +105,8 @@ class DocumentArchive:
             written_at=known.written_at,
             uploaded_sha256=known.uploaded_sha256,
             written_by_tool=known.written_by_tool,
+            trust=known.trust,
+            sources=few(known.sources),
             date_from=draft.document.date_from or ("git" if known.date_from == "git" else None),
         )
         return replace(draft, document=document)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from loci.core.ids import content_id
+from loci.core.trust import Trust
 from loci.markdown.nouns import DateSource, DocumentDate, Problem
 
 LOCK_WAIT_SECONDS = 10.0
@@ -79,6 +80,10 @@ class Document:
     """The fields of its front matter with their values, as searches compare them: `status=done`."""
     written_by_tool: bool = False
     """True if a tool of Loci wrote its text: the day of its last change is then no day of a copy."""
+    trust: Trust | None = None
+    """The trust in its text, if a tool wrote it; None: nobody knows, or no tool wrote it."""
+    sources: tuple[str, ...] = ()
+    """What the sessions of its writers had read of others, if the trust is foreign."""
     stamp: FileStamp | None = None
     """The stamp that its file had with this text. A file that still has it is not read again."""
 

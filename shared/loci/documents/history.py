@@ -10,6 +10,7 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import string
 from loci.core.stores import BlobStore, read_or_none, stored_record
+from loci.core.trust import Origin
 
 MOST_WRITES = 20
 """Writes that are kept for each document."""
@@ -33,6 +34,10 @@ class PastWrite:
     """The time of the file's last change before the write; None if the text was in no file."""
     changed_on: str | None = None
     """The day on which the document had last changed before the write."""
+    origin: Origin | None = None
+    """Who wrote it, and what they had read of others by then; None if nobody noted it."""
+    kept: Origin | None = None
+    """The origin of the replaced text, if a tool wrote that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,8 @@ class History:
         times = {"changed_ns": write.changed_ns, "changed_on": write.changed_on}
         about |= {name: time for name, time in times.items() if time is not None}
         about |= {"before": hash_of(write.before)} if write.before is not None else {}
+        about |= {"origin": write.origin.as_json()} if write.origin else {}
+        about |= {"kept": write.kept.as_json()} if write.kept else {}
         content = json.dumps(about).encode() + b"\n" + (write.before or b"")
         key = f"{_prefix(path)}{number:08}"
         self.blobs.write(owner, key, content)
@@ -82,6 +89,10 @@ class History:
         """True if the last write of a tool made the text of that hash."""
         last = next(self._newest_first(owner, path), None)
         return last is not None and last.write.after == now
+
+    def origin_of(self, owner: Owner, path: str, now: str) -> Origin | None:
+        """The origin of the text with that hash, if a tool wrote it."""
+        return next((one.write.origin for one in self._newest_first(owner, path) if one.write.after == now), None)
 
     def drop(self, owner: Owner, key: str) -> None:
         """Remove a write that was undone, or that failed."""
@@ -145,6 +156,8 @@ def read_write(content: bytes) -> PastWrite | None:
             None if one.value.get("move") is None else string(one.value["move"]),
             None if one.value.get("changed_ns") is None else cast("int", one.value["changed_ns"]),
             None if one.value.get("changed_on") is None else string(one.value["changed_on"]),
+            Origin.from_json(one.value.get("origin")),
+            Origin.from_json(one.value.get("kept")),
         ),
     )
     return write if record.value.get("before") in (None, hash_of(text)) else None  # the first ones had no hash

@@ -11,6 +11,7 @@ from pathlib import Path
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks, lost_race
+from loci.core.trust import Origin
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText, lock_name, recency_of
 from loci.documents.filtering import LibraryPart
@@ -179,7 +180,7 @@ class Library:
             document = self._catalog.find(owner, path).document
             if document is None or document.root is not None or document.uploaded_sha256 is None:
                 return
-            self._keep_in_history(owner, path, self._text(owner, document.id), None, "the removal of an upload")
+            self._keep_in_history(owner, document, self._text(owner, document.id), None, "the removal of an upload")
             self._pass_on_path(owner, document)
             self._blobs.remove(owner, blob_key(document.id))  # first: after a crash, a second try finds the record
             self._writer.remove(owner, document.id)
@@ -224,7 +225,7 @@ class Library:
             raise lost_race("document")
         if held:  # its hash is not that of the new text, if the process ends before the record is written
             version = self._catalog.put(owner, replace(held, sha256="", model=None), version)
-        self._keep_in_history(owner, document.path, self._text(owner, document.id), content, "an upload")
+        self._keep_in_history(owner, held or document, self._text(owner, document.id), content, "an upload")
         self._blobs.write(owner, blob_key(document.id), content)
         return self._writer.write(owner, replace(draft, version=version))
 
@@ -257,10 +258,12 @@ class Library:
                 raise Unavailable(f"Somebody else writes {path}", "Try again in a minute", code="BUSY")
             yield
 
-    def _keep_in_history(self, owner: Owner, path: str, now: bytes | None, new: bytes | None, by: str) -> None:
+    def _keep_in_history(self, owner: Owner, held: Document, now: bytes | None, new: bytes | None, by: str) -> None:
         """Keep the current text if a tool wrote it and the new one differs."""
-        if now != new and self._is_from_tool(owner, path, now):
-            self._history.keep(owner, path, PastWrite(now, hash_of(new) or "", self._writer.now(), by))
+        if now != new and self._is_from_tool(owner, held.path, now):
+            kept = Origin(held.sources) if held.trust else None
+            past = PastWrite(now, hash_of(new) or "", self._writer.now(), by, kept=kept)
+            self._history.keep(owner, held.path, past)
 
     def _is_from_tool(self, owner: Owner, path: str, text: bytes | None) -> bool:
         hash = hash_of(text)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from loci.core.background import BackgroundQueue
 from loci.core.errors import LociError, Refused, Unavailable
@@ -93,6 +93,8 @@ class Streams:
             self.wake(owner)
 
 
+WRITE: Final = "write"
+"""The kind of an event in the log of calls that says what a call wrote."""
 PATIENCE: Final = 2.0
 """Seconds in which the last events are written when a process ends, or may stand still."""
 NOTICE_PATIENCE: Final = 3.0
@@ -125,7 +127,7 @@ class EventWriter:
         self._left_out: dict[Owner, int] = {}
         """The number of events that could not be written. The next written event is preceded by that number."""
 
-    def add(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:
+    def add(self, owner: Owner, kind: EventKind | Literal["write"], fields: JsonObject) -> None:
         """Have the event written soon."""
         with self._turn:
             waiting = self._waiting.setdefault(owner, [])
@@ -195,12 +197,23 @@ class Events:
             self._call_log.add(owner, "call", {**fields, **{name: text for name, text in told.items() if text}})
         self.tell(owner, "call", {**fields, "arguments": argument_sizes(called.arguments)})
 
+    def wrote(self, owner: Owner, fields: JsonObject) -> None:
+        """Put a write into the log of calls: its tool, what it wrote, its writer and the trust in it."""
+        if self._call_log is not None:
+            self._call_log.add(owner, WRITE, fields)
+
     def calls(
-        self, owner: Owner, since: float, tool: str | None = None, after: EventPosition | None = None
+        self,
+        owner: Owner,
+        since: float,
+        tool: str | None = None,
+        after: EventPosition | None = None,
+        *,
+        writes: bool = False,
     ) -> EventBatch:
         """The next logged calls of the owner since that time, the oldest first: of this tool, if one is named.
 
-        `after`: the place that an earlier answer gave.
+        `after`: the place that an earlier answer gave. `writes`: what the calls wrote, in their place.
         """
         if self._calls is None:
             what = "No log of calls is kept here: call_log_days is 0"
@@ -210,7 +223,8 @@ class Events:
         read = log.after(owner, after or log.since(owner, since))
 
         def fits(one: Event) -> bool:
-            return one.at >= since and tool in (None, one.fields.get("tool", tool))
+            is_wanted = one.kind == MISSED or (one.kind == WRITE) is writes
+            return is_wanted and one.at >= since and tool in (None, one.fields.get("tool", tool))
 
         return replace(read, events=[(at, one) for at, one in read.events if fits(one)])
 

@@ -9,7 +9,7 @@ from loci.mcp.threads import on_thread
 
 
 class LogRoute(JsonRoute):
-    """The calls of the owner since a time, or after the end of an earlier page."""
+    """The calls of the owner since a time, or after the end of an earlier page; or what they wrote."""
 
     path, methods, usage = "/log", ("GET",), "The log is read with GET"
 
@@ -19,8 +19,9 @@ class LogRoute(JsonRoute):
         after = EventPosition.parse(id) if id else None
         if not (since.isascii() and since.isdecimal() and len(since) < 12) or (id and after is None):
             raise Refusal(400, "Give `since` as a Unix time, and `after` as the `next` of an answer")
-        return await on_thread(self._page, caller.owner, int(since), request.query("tool"), after)
+        tool, writes = request.query("tool"), request.query("writes") in ("1", "true")
+        return await on_thread(self._page, caller.owner, int(since), tool, after, writes)
 
-    def _page(self, owner: Owner, since: int, tool: str | None, after: EventPosition | None) -> Answer:
-        read = self._app.events.calls(owner, since, tool, after)
+    def _page(self, owner: Owner, since: int, tool: str | None, after: EventPosition | None, writes: bool) -> Answer:
+        read = self._app.events.calls(owner, since, tool, after, writes=writes)
         return {"calls": [one.as_json() for _, one in read.events], "next": read.place.id if read.is_more else None}

@@ -16,6 +16,7 @@ from loci.core.errors import Refused, Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
+from loci.core.trust import saw
 from loci.files.citations import CheckedCitation
 from loci.files.cutting import differences
 from loci.files.differences import FileChange
@@ -77,7 +78,9 @@ class Files:
 
     def search(self, owner: Owner, asked: Question, *, limit: int, scope: FileScope) -> FoundFiles:
         """The files that answer the question, each with the passages that do."""
-        return self.parts.finder.find(owner, asked, limit=limit, scope=checked_scope(scope))
+        found = self.parts.finder.find(owner, asked, limit=limit, scope=checked_scope(scope))
+        saw(source for one in found.files for source in one.version.foreign)
+        return found
 
     def listed(self, owner: Owner, *, newest_first: bool = False) -> list[StoredFile]:
         """All files, by their paths or by their age."""
@@ -199,7 +202,9 @@ class Files:
 
     def status(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
         """The files with these ids, each with its status."""
-        return self.parts.lake.get_all(owner, ids)
+        files = self.parts.lake.get_all(owner, ids)
+        saw(source for one in files for source in one.shown.foreign)
+        return files
 
     def waiting(self, owner: Owner) -> list[StoredFile]:
         """The files that are not read yet, or could not be read."""
@@ -212,6 +217,7 @@ class Files:
         version = (
             file.newest if is_newest else file.shown if number is None else self.parts.versions.get(owner, file, number)
         )
+        saw(version.foreign)
         return FileContent(
             file.name,
             version.sha256,
@@ -228,6 +234,7 @@ class Files:
         if version is None:
             what = f"{file.name} is not read: {file.newest.reason or file.newest.status}"
             raise Refused(what, "Look at ingestion_status", code="FILE_NOT_READ")
+        saw(version.foreign)
         if not version.tables:
             raise Refused(f"{file.name} has no table", "Use search_memory for its text", code="NO_TABLES")
         if file.is_outdated and self.parts.jobs is not None:  # nothing runs there between calls
@@ -264,6 +271,7 @@ class Files:
     def known(self, owner: Owner, ids: Sequence[str]) -> dict[str, StoredFile | None]:
         """The files with these ids; None for an id that no file has."""
         found = self.parts.lake.known(owner, ids)
+        saw(source for one in found.values() for source in one.shown.foreign)
         return {id: found.get(id) for id in ids}
 
     def close(self) -> None:

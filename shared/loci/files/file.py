@@ -12,6 +12,7 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import Json, JsonObject, string
 from loci.core.stores import Record
+from loci.core.trust import Origin
 
 Status = Literal["pending", "running", "okay", "error"]
 Kind = Literal["excel_file", "pdf_file", "txt_file", "image_file"]
@@ -57,7 +58,14 @@ class FileVersion:
     reader: int = 1
     """The version of the reader that read it. Records from before have none."""
     lineage: JsonObject | None = None
-    """The origin of a version that code made: the code, its inputs, the time."""
+    """The origin of a version that code made: the code, its inputs, the time. And, as `origin`, who wrote it after they
+    had read texts of others."""
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """What the session of its writer had read of others, if a tool wrote it."""
+        origin = Origin.from_json((self.lineage or {}).get("origin"))
+        return origin.sources if origin else ()
 
     def as_json(self) -> JsonObject:
         """The version as a record holds it."""

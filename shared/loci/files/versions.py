@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
+from loci.core.trust import saw
 from loci.files.cutting import CuttingRules, ReadingWork, passages_again, table_place
 from loci.files.file import READER_VERSION, FileVersion, StoredFile
 from loci.files.file_part import AskedPart, FilePart, part_of_content, part_of_reading
@@ -63,6 +64,7 @@ class Versions:
                 f"Its versions are {have}",
                 code="VERSION_NOT_FOUND",
             )
+        saw(found.foreign)
         return found
 
     def before(self, owner: Owner, file: StoredFile, version: FileVersion) -> int:

@@ -309,6 +309,10 @@ class Tools:
         """Accept changes for a person who was shown them: the tools, each in its version."""
         self.parts.tool_list.accept(owner, name, versions)
 
+    def has_read_others(self, caller: Caller) -> bool:
+        """True if the session has read texts of others."""
+        return bool(self.parts.readings.sources(caller))
+
     def count(self, called: Called) -> None:
         """Note that a call has ended, later and on another thread."""
         if called.counted_as is not None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, lru_cache, partial
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from loci.core import tracing
 from loci.core.cancellation import Cancellation
@@ -20,6 +20,7 @@ from loci.core.scopes import check_scopes, scope_of
 from loci.core.server_questions import ServerAnswers, ServerAsks
 from loci.core.stores import Record
 from loci.core.telemetry import UNKNOWN, Called, Calls, Door, HowAsked, Outcome
+from loci.core.trust import Readings, in_short
 from loci.gateway.arguments import IsOpen, check_arguments
 from loci.gateway.configuration import ConfiguredServer, ServerEntry
 from loci.gateway.offer import is_passed_on, view_address, with_trusted_views
@@ -38,6 +39,8 @@ MOST_QUESTIONS = 10
 LONGEST_ERROR = 2000
 LONGEST_SPELLING = 400
 """No tool has a longer name; without a limit, callers would fill the cache of `wire_spelling` with theirs."""
+BY_CLIENTS: Final[tuple[Door, ...]] = ("mcp", "cli")
+"""The doors of clients. Others are those of programs, which may call only some of Loci's own tools."""
 CALLED_BY_CLIENTS = ToolPolicy("Only a client calls it: it runs code, or calls tools itself", None)
 
 
@@ -82,7 +85,13 @@ class Gateway:
         calls: Calls,
         waiting: WaitingCalls,
         seen_shapes: SeenShapes,
+        readings: Readings,
+        *,
+        asks_untrusted: bool = False,
     ) -> None:
+        """`asks_untrusted`: a person approves what is to be kept after texts of others were read."""
+        self._readings = readings
+        self._asks_untrusted = asks_untrusted
         self._waiting = waiting
         self._seen_shapes = seen_shapes
         self._list = tool_list
@@ -118,8 +127,15 @@ class Gateway:
             own = self._own.find(_plain(spelling))
             if own is not None:
                 under_way.tool = own.wire_name
-                self._check_own(own)
-                if not approved and (reason := self._policy.approval_needed(own)):
+                # Clients ask about Loci's own tools themselves: they come here only with those that keep something.
+                is_clients, reason = door in BY_CLIENTS and own.keeps, None
+                if not is_clients:
+                    self._check_own(own)
+                    reason = None if approved else self._policy.approval_needed(own)
+                if (untrusted := self._why_untrusted(caller, own)) and not (is_clients and approved):
+                    # An agent may approve a task of its plan. Nobody who did has seen what the tasks before it read.
+                    reason, asking = untrusted, asking if is_clients else "wait"
+                if reason:
                     own.check_names(arguments)
                     check_arguments(own.id, own.input_schema, arguments)
                     self._require_approval(AskedCall(caller, door, own.id, arguments, reason), asking, cancelled)
@@ -147,12 +163,20 @@ class Gateway:
                 progress=progress,
                 cancelled=cancelled,
             )
-            result = self._with_answers(call, asked, asking, cancelled, answers, used)
+            try:
+                result = self._with_answers(call, asked, asking, cancelled, answers, used)
+            finally:  # before anybody gets the answer, also one that is an error
+                self._readings.note(caller, [f"tool server {server.name}"])
             trusted = server.name if self._policy.shows_views(server.entry) else None
             under_way.result = with_trusted_views(result, trusted)
             if tool.output_schema is None and under_way.result.get("isError") is not True:
                 self._seen_shapes.note(caller.owner, tool.id, partial(value_of, tool, under_way.result))
             return tool, under_way.result
+
+    def _why_untrusted(self, caller: Caller, tool: BuiltInTool) -> str | None:
+        """The reason why a person must approve what this tool is to keep; None if they need not."""
+        read = self._readings.sources(caller) if self._asks_untrusted and tool.keeps else ()
+        return f"its session has read texts of others ({in_short(read)})" if read else None
 
     def _call_server(self, owner: Owner, server: ConfiguredServer, tool: str, *args: Any, **more: Any) -> JsonObject:
         told = {"mcp.method.name": "tools/call", "gen_ai.tool.name": tool, "loci.server": server.name}

@@ -12,6 +12,7 @@ from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.core.scopes import check_scopes, scope_of
 from loci.core.telemetry import Calls, Door
+from loci.core.trust import Readings
 from loci.gateway.configuration import ConfiguredServer
 from loci.gateway.gateway import LONGEST_SPELLING, NEAREST, reporting, wire_spelling
 from loci.gateway.offer import (
@@ -47,10 +48,11 @@ SURE: Final = 0.4
 class Offers:
     """The offers of each owner's servers, as far as the operator passes them on."""
 
-    def __init__(self, tool_list: ToolList, policy: Policy, calls: Calls) -> None:
+    def __init__(self, tool_list: ToolList, policy: Policy, calls: Calls, readings: Readings) -> None:
         self._list = tool_list
         self._policy = policy
         self._calls = calls
+        self._readings = readings
         self._last: tuple[tuple[KnownOffer, ...], ToolIndex] | None = None
 
     def listed(self, owner: Owner, kind: Kind) -> list[tuple[str, Offer]]:
@@ -158,7 +160,11 @@ class Offers:
         check_scopes(caller, [READS], f"{server.name}:{method}")
         if server.entry.session_per_client:
             server = replace(server, session=caller.session or caller.credential)
-        result = self._list.servers.fetch(caller.owner, server, method, params)
+        try:
+            result = self._list.servers.fetch(caller.owner, server, method, params)
+        finally:
+            if method != "completion/complete":  # that is for a person who types
+                self._readings.note(caller, [f"tool server {server.name}"])
         if len(str(result)) > LARGEST:
             what = f"The tool server {server.name} answers with more than {LARGEST // 1_000_000} MB"
             raise Refused(what, "Ask for a smaller part, with a tool of the server", code="TOO_LARGE")

@@ -55,4 +55,5 @@ def _learned(one: "Capability", stored: "StoredCode") -> Skill:
     )
     name = "-".join(part for part in (words, one.id.removeprefix("cap_")) if part)
     intent = " ".join(one.intent.split())[:300].translate(NO_TAGS)
-    return Skill(name, f"Learned by Loci. {runs} For: {intent}", body)
+    source = f"capability {one.id}" if best.foreign else ""
+    return Skill(name, f"Learned by Loci. {runs} For: {intent}", body, source)

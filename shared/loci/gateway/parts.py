@@ -52,7 +52,7 @@ class ToolParts:
     """The parts behind `Tools`, put together on the adapters of a runtime."""
 
     def __init__(self, app: "App", own: BuiltInTools) -> None:
-        settings, records = app.settings, app.records
+        settings, records, self.readings = app.settings, app.records, app.readings
         self.tool_list = build_tool_list(records, app.runtime.tools(), app.tell)
         self.servers, self.resolver = self.tool_list.servers, self.tool_list.resolver
         self.secrets, self.logins = self.resolver.secrets, self.resolver.logins
@@ -64,8 +64,11 @@ class ToolParts:
         )
         policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
         seen_shapes = SeenShapes(records, self.later, time.time)
-        self.gateway = Gateway(self.tool_list, own, policy, app.calls, self.waiting, seen_shapes)
-        self.offers = Offers(self.tool_list, policy, app.calls)
+        asks = settings.untrusted_writes == "ask"
+        self.gateway = Gateway(
+            self.tool_list, own, policy, app.calls, self.waiting, seen_shapes, app.readings, asks_untrusted=asks
+        )
+        self.offers = Offers(self.tool_list, policy, app.calls, app.readings)
 
         def embedder() -> "Embedder":
             return app.search_adapters.embedder

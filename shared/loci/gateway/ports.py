@@ -203,6 +203,11 @@ class BuiltInTool(Protocol):
         ...
 
     @property
+    def keeps(self) -> bool:
+        """True if it writes what searches find later."""
+        ...
+
+    @property
     def is_step(self) -> bool:
         """True if its use counts for the question which tools are used together."""
         ...

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.documents.document import Document
+from loci.documents.foreign import saw_titles
 from loci.documents.tools.reading_tool import DocumentName
 from loci.documents.tools.search_results import noted_list
 from loci.graph.neighbourhood import DocumentLink, PathStep, seen_from
@@ -91,6 +92,7 @@ def link_tools(app: "App") -> list[LociTool]:
         around = app.graph.surroundings(
             caller.owner, id, depth=depth, limit=MOST_AROUND, direction=direction, relation=wanted
         )
+        saw_titles(one for one, _ in around.documents)
         direct = {one.target for one in edges}
         far = [_far_edge(one, path) for one, path in around.documents if one.id not in direct]
         return noted_list([*edges, *far], TOO_MANY if around.is_cut else None)
@@ -107,6 +109,7 @@ def link_tools(app: "App") -> list[LociTool]:
         Use it before you change a note, or for context that a search misses.
         """
         found = app.graph.surroundings(caller.owner, id, depth=depth, limit=limit, over_similar=similar)
+        saw_titles(one for one, _ in found.documents)
         near = [_neighbour(one, path) for one, path in found.documents]
         return Neighbourhood(id=found.id, neighbors=near, truncated=found.is_cut)
 

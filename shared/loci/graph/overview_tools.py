@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.documents.document import Document
+from loci.documents.foreign import saw_titles
 from loci.documents.tools.part_arguments import Dates, Folder, Properties, Tags, asked_part
 from loci.documents.tools.search_results import noted_list
 from loci.documents.tools.search_tools import LONGEST_QUERY
@@ -113,12 +114,14 @@ def overview_tools(app: "App") -> list[LociTool]:
         part = asked_part(folder, tags, dates, properties)
         if kind in ("orphan", "dead_link", "contradiction", "stale"):
             ends = app.graph.loose_ends(caller.owner, kind, part)
+            saw_titles(each for one in ends[:limit] for each in (one.source, one.target))
             more = f"The first {limit} of {len(ends)}" if len(ends) > limit else None
             return noted_list(
                 [_loose_end(one) for one in ends[:limit]], more if ends else app.documents.why_empty(caller.owner, part)
             )
         threshold = DUPLICATE if kind == "duplicate" else threshold
         found = app.graph.gaps(caller.owner, part, limit=limit, threshold=threshold)
+        saw_titles(each for one in found for each in (one.source, one.target))
         gaps = [
             GapView(
                 source_id=one.source.id,
@@ -193,6 +196,7 @@ def overview_tools(app: "App") -> list[LociTool]:
         """
         part = asked_part(folder, tags, dates, properties)
         found = app.graph.suggest_reading(caller.owner, context, part, limit=limit, max_tokens=max_tokens)
+        saw_titles(one.document for one in found.items)
         totals = [*accumulate(one.tokens for one in found.items)]
         return ReadingList(
             documents=[
@@ -237,4 +241,6 @@ def _loose_end(end: LooseEnd) -> GapView:
 
 
 def _members(documents: Iterable[Document]) -> list[Member]:
-    return [Member(id=one.id, title=one.title) for one in documents]
+    members = [*documents]
+    saw_titles(members)
+    return [Member(id=one.id, title=one.title) for one in members]

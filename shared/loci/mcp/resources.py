@@ -29,6 +29,7 @@ from loci.core.errors import NotFound
 from loci.core.identity import Caller, Owner
 from loci.core.lazy import Lazy
 from loci.core.scopes import check_scopes
+from loci.core.trust import NoteReading, gathered
 from loci.mcp.caller import caller_of
 from loci.mcp.errors import answer_request
 from loci.mcp.skills import SKILL, Skills
@@ -135,8 +136,11 @@ def followed(modules: Sequence[ModuleResources], caller: Caller, uris: Sequence[
     return [uri for uri in dict.fromkeys(uris) if any(uri.startswith(one.prefixes) for one in shown)]
 
 
-def serve_resources(server: Server[Any], modules: Sequence[ModuleResources], skills: Skills) -> None:
-    """Let the server answer for these resources, and for the files of skills. It keeps the resources that it has."""
+def serve_resources(server: Server[Any], modules: Sequence[ModuleResources], skills: Skills, note: NoteReading) -> None:
+    """Let the server answer for these resources, and for the files of skills. It keeps the resources that it has.
+
+    `note`: notes that a caller gets texts of others, before they get them.
+    """
     listing, reading = server.get_request_handler("resources/list"), server.get_request_handler("resources/read")
 
     async def list_resources(ctx: RequestContext, params: PaginatedRequestParams) -> Any:
@@ -160,7 +164,10 @@ def serve_resources(server: Server[Any], modules: Sequence[ModuleResources], ski
 
         def content() -> TextResourceContents:
             check_scopes(caller, [found.scope] if found.scope else [], params.uri[:200])
-            return found.resources.get().content(caller.owner, params.uri)
+            with gathered() as seen:
+                text = found.resources.get().content(caller.owner, params.uri)
+            note(caller, seen)
+            return text
 
         return ReadResourceResult(contents=[await answer_request(content, {"uri": params.uri})])
 

@@ -49,6 +49,7 @@ from loci.core.identity import Caller
 from loci.core.lazy import Lazy
 from loci.core.scopes import scope_of
 from loci.core.telemetry import UNKNOWN, Called, Door
+from loci.core.trust import gathered
 from loci.core.version import version
 from loci.mcp.answers import ToolAnswer, answer_within_budget, server_result_within_budget
 from loci.mcp.caller import SCOPE_KEY, caller_of, principal
@@ -143,8 +144,8 @@ class LociServer(SdkServer):
         self._resources = [module.resources for module in modules if module.resources]
         self._upstream = next((module.upstream for module in modules if module.upstream), None)
         long_work = next((module.long_work for module in modules if module.long_work), None)
-        self._tasks = Tasks(long_work, app.scratchpad) if long_work else None
-        skills = Skills([module.skills for module in modules if module.skills])
+        self._tasks = Tasks(long_work, app.scratchpad, app.readings.note) if long_work else None
+        skills = Skills([module.skills for module in modules if module.skills], app.readings.note)
         super().__init__(
             "loci",
             extensions=[skills, *([self._tasks] if self._tasks else [])],
@@ -169,7 +170,7 @@ class LociServer(SdkServer):
             self.low_level.middleware.append(_declare_changes)
             self.low_level.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self._listen)
         if self._resources:
-            serve_resources(self.low_level, self._resources, skills)
+            serve_resources(self.low_level, self._resources, skills, app.readings.note)
         if self._upstream:
             OfferRequests(self.low_level, self._upstream, door, self._prompts.keys())
         self.low_level.add_request_handler("tools/list", PaginatedRequestParams, self._list_for)
@@ -265,9 +266,7 @@ class LociServer(SdkServer):
             nonlocal called, name, arguments, tool, is_passed_on
             if called == CALL_TOOL_NAME:
                 name, arguments = _passed_on(arguments)
-                called = self._catalog.name(name)
-                if called == CALL_TOOL_NAME:
-                    raise unknown_tool(name, self._listed.listed)
+                called = self._name_of_other(name)
             tool = self._catalog.tool(called)
             if tool is None:
                 if self._upstream is None:
@@ -275,13 +274,17 @@ class LociServer(SdkServer):
                 is_passed_on = True
                 return await self._call_upstream(self._upstream, name, arguments, context)
             tool.check(caller, tool.sdk_tool.name)
+            if await self._asks_first(tool, caller):
+                is_passed_on = True  # to the gateway, which has a person approve it
+                tools = self._upstream or next(one.upstream for one in self._app.modules if one.upstream)
+                return await self._call_upstream(tools, tool.sdk_tool.name, arguments, context)
             value = await tool.sdk_tool.run(arguments, context)
             revision = context.request_context.protocol_version
             return await answer_within_budget(tool, arguments, value, caller, self._app.scratchpad, revision=revision)
 
         failure: FailedCall | None = None
         try:
-            answer = await _in_time(call)
+            answer = await _in_time(partial(self._noted, caller, call))
         except MCPError:
             raise  # the protocol's own errors go out as such
         except Exception as error:  # noqa: BLE001 (the one place that turns a bug into an answer)
@@ -304,6 +307,28 @@ class LociServer(SdkServer):
             )
             self._app.calls.ended(end)
         return answer
+
+    def _name_of_other(self, name: str) -> str | None:
+        """The listed name of the tool that `pml_call_tool` is to call."""
+        called = self._catalog.name(name)
+        if called == CALL_TOOL_NAME:
+            raise unknown_tool(name, self._listed.listed)
+        return called
+
+    async def _asks_first(self, tool: LociTool, caller: Caller) -> bool:
+        """True if a person must approve what the tool is to keep: its session has read texts of others."""
+        if not tool.keeps or self._app.settings.untrusted_writes != "ask":
+            return False
+        return bool(await on_thread(self._app.readings.sources, caller))
+
+    async def _noted(self, caller: Caller, call: Callable[[], Awaitable[ToolAnswer]]) -> ToolAnswer:
+        """Answer the call. The texts of others in it are noted before the client gets them, also of an error."""
+        with gathered() as seen:
+            try:
+                return await call()
+            finally:
+                if seen:
+                    await on_thread(self._app.readings.note, caller, seen)
 
     async def list_tools(self) -> list[Tool]:
         """List all tools, in the order of their names."""

@@ -14,8 +14,10 @@ from pydantic import Field
 
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
+from loci.core.trust import NoteReading
 from loci.mcp.caller import caller_of
 from loci.mcp.errors import answer_request
+from loci.mcp.threads import on_thread
 
 SKILL: Final = "skill://loci/"
 FILE: Final = "/SKILL.md"
@@ -32,6 +34,8 @@ class Skill:
     """Small letters, digits and single hyphens, at most 64."""
     description: str
     body: str
+    source: str = ""
+    """What it comes from, if that may have texts of others."""
 
     @classmethod
     def read(cls, text: str) -> "Skill":
@@ -84,8 +88,10 @@ class Skills(Extension):
 
     identifier = "io.modelcontextprotocol/skills"
 
-    def __init__(self, modules: Sequence[ModuleSkills]) -> None:
+    def __init__(self, modules: Sequence[ModuleSkills], note: NoteReading) -> None:
+        """`note`: notes that a caller gets texts of others, before they get them."""
         self._modules = modules
+        self._note = note
 
     def methods(self) -> Sequence[MethodBinding]:
         return [
@@ -99,7 +105,10 @@ class Skills(Extension):
 
     async def content(self, ctx: Context, uri: str) -> TextResourceContents:
         """The file of a skill."""
-        return TextResourceContents(uri=uri, mime_type=MARKDOWN, text=(await self._found(ctx, uri)).text)
+        found = await self._found(ctx, uri)
+        if found.source:
+            await on_thread(self._note, caller_of(ctx), [found.source])
+        return TextResourceContents(uri=uri, mime_type=MARKDOWN, text=found.text)
 
     async def _list(self, ctx: Context, _: PaginatedRequestParams) -> HandlerResult:
         caller = caller_of(ctx)

@@ -27,6 +27,7 @@ from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject, iso
 from loci.core.lazy import Lazy
 from loci.core.scopes import check_scopes
+from loci.core.trust import NoteReading, gathered
 from loci.mcp.answers import BudgetedCall, ResultStore, as_text, with_light_blocks
 from loci.mcp.approval import Approval
 from loci.mcp.caller import caller_of, is_persons_client
@@ -95,7 +96,9 @@ class Tasks(Extension):
 
     identifier = EXTENSION
 
-    def __init__(self, work: Lazy[TaskBackend], results: ResultStore) -> None:
+    def __init__(self, work: Lazy[TaskBackend], results: ResultStore, note: NoteReading) -> None:
+        """`note`: notes that a caller gets texts of others, before they get them."""
+        self._note = note
         self._work = work
         self._results = results
 
@@ -135,7 +138,10 @@ class Tasks(Extension):
 
     async def _told(self, ctx: Context, id: str) -> dict[str, Any]:
         work = await on_thread(self._work.get)
-        task = await answer_request(lambda: work.look(_owner(ctx), id))
+        with gathered() as seen:
+            task = await answer_request(lambda: work.look(_owner(ctx), id))
+        if seen:
+            await on_thread(self._note, caller_of(ctx), seen)
         told: dict[str, Any] = {
             "taskId": id,
             "status": task.status,

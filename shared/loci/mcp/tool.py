@@ -282,6 +282,8 @@ class LociTool:
     """
     scopes: frozenset[str] = frozenset()
     """A client that a person allowed needs all of these for it."""
+    keeps: bool = False
+    """True: it writes what searches find later. If the session has read texts of others, a person may be asked."""
     one_of: frozenset[str] = frozenset()
     """A client also needs at least one of these, if there are any. The tool then does only what its scopes allow."""
 
@@ -344,6 +346,7 @@ def loci_tool(
     budget: int | None = BUDGET,
     quick: bool = False,
     only_for_clients: bool = False,
+    keeps: bool = False,
     threads: ThreadPoolExecutor | None = None,
     view: View | None = None,
 ) -> LociTool:
@@ -370,7 +373,7 @@ def loci_tool(
     sdk_tool.fn_metadata = Arguments.model_construct(**dict(sdk_tool.fn_metadata))
     sdk_tool.parameters = listed_input(sdk_tool.parameters)
     step = full_id(id) if writes and not only_for_clients else None
-    return LociTool(id, sdk_tool, function, budget, quick, only_for_clients, not writes, step)
+    return LociTool(id, sdk_tool, function, budget, quick, only_for_clients, not writes, step, keeps=keeps)
 
 
 def wire_name(id: str) -> str:

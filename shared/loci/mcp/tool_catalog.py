@@ -12,6 +12,7 @@ from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.core.lazy import Lazy, part
 from loci.core.scopes import Area, scope_of
+from loci.core.trust import NoteReading, gathered
 from loci.mcp.answers import ShortenedResult, tool_answer
 from loci.mcp.caller import ProgressReport
 from loci.mcp.tool import OWN_TOOLS, SERVER, Arguments, LociTool, Surface, full_id, wire_name
@@ -151,8 +152,9 @@ class ToolCatalog:
 class InternalTool:
     """A tool of Loci, as the gateway sees it."""
 
-    def __init__(self, tool: LociTool) -> None:
+    def __init__(self, tool: LociTool, note: NoteReading) -> None:
         self._tool = tool
+        self._note = note
         listed = tool.sdk_tool
         self.id = full_id(tool.id)
         """The id with a server's name, such as `loci:search_documents`."""
@@ -165,6 +167,7 @@ class InternalTool:
         self.annotations: JsonObject = told.model_dump(by_alias=True, exclude_none=True) if told else {}
         self.only_for_clients = tool.only_for_clients
         self.is_step = tool.step is not None
+        self.keeps = tool.keeps
 
     def check_names(self, arguments: JsonObject) -> None:
         """Raise `Refused` if it has no argument of one of these names. Its schema does not tell that."""
@@ -181,7 +184,11 @@ class InternalTool:
 
         self._tool.check(caller, self.id)
         given = self._tool.sdk_tool.fn_metadata.validate_arguments(arguments)
-        answer = tool_answer(self._tool, self._tool.function.here(given, caller, ProgressReport(send)))
+        with gathered() as seen:
+            try:
+                answer = tool_answer(self._tool, self._tool.function.here(given, caller, ProgressReport(send)))
+            finally:
+                self._note(caller, seen)
         if not isinstance(answer, CallToolResult):
             raise Refused(f"{self.id} asks for input that nobody can give here", "Call it over MCP", code="TOOL_ERROR")
         blocks = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in answer.content]
@@ -197,9 +204,11 @@ class InternalTool:
 class InternalTools:
     """All of Loci's tools. They are loaded at the first call of one, or when they are searched."""
 
-    def __init__(self, families: Callable[[], Sequence[ToolFamily]]) -> None:
+    def __init__(self, families: Callable[[], Sequence[ToolFamily]], note: NoteReading) -> None:
+        """`note`: notes that a caller gets texts of others, before they get them."""
+        self._note = note
         self._catalog = Lazy(lambda: ToolCatalog(families(), "all"))
-        self._all = Lazy(lambda: [InternalTool(one) for one in self._catalog.get().all()])
+        self._all = Lazy(lambda: [InternalTool(one, note) for one in self._catalog.get().all()])
 
     def all(self) -> Sequence[InternalTool]:
         """Return all tools in the order of their names."""
@@ -208,4 +217,4 @@ class InternalTools:
     def find(self, spelling: str) -> InternalTool | None:
         """The tool behind a spelling; None if there is no such tool."""
         tool = self._catalog.get().find(spelling)
-        return InternalTool(tool) if tool else None
+        return InternalTool(tool, self._note) if tool else None

@@ -9,12 +9,11 @@ from loci.core.injections import injections
 from loci.core.secrets_in_text import without_secrets
 from loci.core.seen import UNSEEN, skeleton_of
 from loci.documents.document import Document
+from loci.documents.foreign import OWN, TAKEN_FROM
 from loci.search.inference import tokens_at_most
 
-SOURCES: Final = frozenset({"source", "sources", "url", "link", "origin", "canonical", "via", "feed"})
+SOURCES: Final = TAKEN_FROM | {"sources", "url", "link"}
 """Fields of a front matter that say where a text was taken from, as clippers of web pages write them."""
-OWN: Final = frozenset({"own", "owner"})
-"""The words of a front matter for the trust in what the owner wrote."""
 SESSIONS: Final = "sessions/"
 BREAKS: Final = str.maketrans({"<": "\\u003c", ">": "\\u003e", "`": "\\u0060"})
 """With these a text could end a fence of the client, or begin a tag that the client knows."""
@@ -47,17 +46,18 @@ MARKUP: Final = re.compile(
 
 
 def is_own(document: Document) -> bool:
-    """True if the owner alone is behind the text: it is a file of theirs, or what they sent as a whole.
+    """True if the owner alone is behind the text: it is a file of theirs, they sent it as a whole, or a tool wrote it
+    for a session that had read nothing of others.
 
-    Nobody records yet what a session had read before a tool of Loci wrote for it, so no such text counts. What a
-    program of others wrote, or a front matter calls taken from elsewhere, does not count either.
+    What a program of others wrote, or a front matter calls taken from elsewhere, does not count.
     """
     is_file = document.root is not None or (document.uploaded_sha256 or "") == document.sha256
+    is_own = document.trust == "own" if document.written_by_tool else is_file
     fields = [one.partition("=")[::2] for one in document.properties]
-    if document.written_by_tool or not is_file or any(one in SOURCES and "://" in value for one, value in fields):
+    if not is_own or document.trust == "foreign" or any(one in SOURCES and "://" in value for one, value in fields):
         return False
     if any(one == "trust" for one, _ in fields) or f"/{SESSIONS}" in f"/{document.path}":
-        trusts = {value for one, value in fields if one == "trust"}
+        trusts = {value for name, value in fields if name == "trust"}
         return bool(trusts) and trusts <= OWN
     return not any(one == "foreign" and value not in ("false", "no") for one, value in fields)
 

@@ -17,6 +17,7 @@ from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject, iso, string
 from loci.core.scopes import READS
 from loci.core.stores import ABSENT, BlobStore, Record, RecordStore, every, lost_race, read_or_none, readable
+from loci.core.trust import saw, seen_now
 
 KIND = "scratchpad"
 PROMISED = "scratchpad-promised"
@@ -163,6 +164,7 @@ class Scratchpad:
             "kept_at": now,
             "used_at": now,
             "scopes": [*sorted(entry.scopes)],
+            **({} if (seen := seen_now()) is None else {"sources": [*seen]}),
             **({"media_type": entry.media_type} if entry.media_type else {}),
         }
         self._fresh.setdefault(owner.key, set()).update({entry.id, *beside})  # before a look can meet the record
@@ -184,6 +186,7 @@ class Scratchpad:
             text = self._text(owner, record, size)
             if text is not None:
                 self._touch(owner, record)
+                saw(_sources(record))
                 end = None if limit is None else offset + limit
                 return Slice(text[offset:end], min(offset, len(text)), len(text))
         raise _missing(id)
@@ -319,6 +322,12 @@ def promised_until(record: Record) -> float:
 
 def _size(record: Record) -> int:
     return int(str(record.value["size_bytes"]))
+
+
+def _sources(record: Record) -> list[str]:
+    """The texts of others in the entry. Nobody knows them of one that was kept after its call was answered."""
+    held = record.value.get("sources")
+    return [str(one) for one in held] if isinstance(held, list) else [f"a late result of {record.value['tool']}"]
 
 
 def _moment(record: Record, name: str) -> float:

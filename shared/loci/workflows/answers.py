@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from loci.core.errors import LociError, NotFound
-from loci.core.identity import Owner
+from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject, iso, without_media
 from loci.core.scopes import scope_of
+from loci.core.trust import Readings, saw
 from loci.gateway.waiting_calls import ApprovalLinks
 from loci.scratchpad.api import Scratchpad
 from loci.workflows.plan import Task
@@ -24,6 +25,8 @@ QUESTION: Final = 6_000
 LEAST: Final = 256
 """Bytes of a value that is shortened, however many there are."""
 TOOL: Final = "pml_execute_dag"
+OWN: Final = ("loci:", "pml:")
+"""The ids of Loci's own tools begin so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,9 @@ class RunAnswers:
         clock: Callable[[], float],
         links: ApprovalLinks,
         wants_text: Callable[[Owner, Task], WantsText],
+        readings: Readings,
     ) -> None:
+        self._readings = readings
         self._links = links
         self._wants_text = wants_text
         self._runs = runs
@@ -57,6 +62,7 @@ class RunAnswers:
 
     def render(self, owner: Owner, id: str, run: Run) -> JsonObject:
         """The state of the run: its results, or the decision that it waits for."""
+        saw(self._foreign(owner, run))
         values: JsonObject = {
             one: without_media(value) for one, value in self.results(owner, id, run, run.tasks).items()
         }
@@ -101,6 +107,13 @@ class RunAnswers:
             answer["decisions"] = [_decision(one) for one in run.decisions]
         answer["results"] = values
         return self._fitted(owner, answer, parts, ROOM - min(size_of(question), QUESTION)) | question
+
+    def _foreign(self, owner: Owner, run: Run) -> list[str]:
+        """The texts of others that may be in the results: those that the session of the run has read."""
+        ran = (one for one in run.plan.tasks if one.tool and run.tasks[one.id].status in ("success", "error"))
+        servers = (one.tool.partition(":")[0] for one in ran if not one.tool.startswith(OWN))
+        read = self._readings.sources(Caller.from_json(owner, run.caller)) if run.caller else ()
+        return [*(f"tool server {one}" for one in servers), *read]
 
     def media(self, owner: Owner, answer: JsonObject) -> list[tuple[str, JsonObject]]:
         """The images, sounds and files, as content blocks, of the tasks in an answer about a run, each with its task.

@@ -62,7 +62,7 @@ class WorkflowParts:
         slots = Slots(records, SLOT, MOST_ACTIVE, _too_many, durable=False)
         aside = Slots(records, ASIDE, MOST_WAITING, _too_many, durable=False)
         self.active = ActiveRuns(slots, aside, ActiveOwners(records, time.time), self.runs, time.time)
-        self.answers = RunAnswers(self.runs, app.scratchpad, time.time, self.links, self.steps.wants_text)
+        self.answers = RunAnswers(self.runs, app.scratchpad, time.time, self.links, self.steps.wants_text, app.readings)
         proposals = Proposals(lambda: app.language_model, settings.language_model_seconds)
         toolbox = partial(Toolbox, tools)
         self.intents = IntentRunner(

@@ -10,7 +10,9 @@ from pydantic import AliasChoices, BaseModel, Field
 from loci.core.errors import LociError
 from loci.core.identity import Caller
 from loci.core.injections import LONGEST_WARNING, warning_of
+from loci.core.trust import Trust, in_short, saw
 from loci.documents.document import DocumentText
+from loci.documents.foreign import foreign_of
 from loci.markdown.excerpt import Excerpt, ExcerptRequest, Position
 from loci.mcp.answers import as_text
 from loci.mcp.head import BUDGET
@@ -24,6 +26,7 @@ NOT_UTF8 = (
     " append to it, replace other sections or add tags, they stay"
 )
 
+TRUST = "foreign: texts of others may be in it"
 MOST_MORE = 20
 HEADING_LINE = re.compile(r"^#{1,6} ", re.MULTILINE)
 SECTIONS = "; outline=true shows its sections"
@@ -44,6 +47,8 @@ class OtherContent(BaseModel):
     result: str | None = None
     go_on: str | None = None
     error: str | None = None
+    trust: Trust | None = Field(default=None, exclude_if=lambda value: value is None)
+    sources: str | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class Content(BaseModel):
@@ -58,6 +63,8 @@ class Content(BaseModel):
     next_line: int | None = Field(description="if the answer was cut, the start_line of the rest")
     next_column: int | None = Field(description="if it was cut within a line, the start_column of the rest")
     go_on: str | None = Field(description="if it was cut, how to read the rest")
+    trust: Trust | None = Field(default=None, description=TRUST, exclude_if=lambda value: value is None)
+    sources: str | None = Field(default=None, description="of those", exclude_if=lambda value: value is None)
     note: str | None = Field(description="what to know of it: characters that are lost, words that address a model")
     more: list[OtherContent] = Field(
         default_factory=list[OtherContent], exclude_if=lambda value: not value, description="the documents of `more`"
@@ -83,7 +90,7 @@ def reading_tool(app: "App") -> LociTool:
         Take the `id` and the `lines` or `heading` of a search result. Long notes come in parts: `go_on` says how to
         read the next.
         """
-        first = app.documents.read(caller.owner, id)
+        first = app.documents.read(caller.owner, id, is_shown=False)
         others = [_read(app, caller, name) for name in more]
         texts = [one for one in (first, *others) if isinstance(one, DocumentText)]
         room = BUDGET - sum(map(_overhead, texts)) - sum(ERROR_ROOM for one in others if isinstance(one, OtherContent))
@@ -106,7 +113,7 @@ def reading_tool(app: "App") -> LociTool:
 
 def _read(app: "App", caller: Caller, name: str) -> DocumentText | OtherContent:
     try:
-        return app.documents.read(caller.owner, name)
+        return app.documents.read(caller.owner, name, is_shown=False)
     except LociError as error:
         return OtherContent(id=name, error=f"{error.code}: {error}"[: ERROR_ROOM // 4])
 
@@ -143,6 +150,8 @@ def _content(text: DocumentText, part: Excerpt) -> Content:
     column = rest.column if rest and rest.column > 1 else None
     following = {"start_line": rest and rest.line, "start_column": column, "end_line": rest and part.rest_ends}
     says = ", ".join(f"{name}={value}" for name, value in following.items() if value)
+    sources = foreign_of(text.document, part.first_line, part.last_line)
+    saw(sources)
     return Content(
         result=part.text,
         id=text.document.id,
@@ -153,5 +162,7 @@ def _content(text: DocumentText, part: Excerpt) -> Content:
         next_line=rest and rest.line,
         next_column=column,
         go_on=f"go on with {says}{SECTIONS if HEADING_LINE.search(text.text) else ''}" if rest else None,
+        trust="foreign" if sources else None,
+        sources=in_short(sources) or None,
         note=". ".join(filter(None, (None if text.is_exact else NOT_UTF8, warning_of(part.text)))) or None,
     )

@@ -11,7 +11,10 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from loci.core.injections import warning_of, without_hidden
+from loci.core.trust import Trust, in_short
 from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
+from loci.documents.document import Document
+from loci.documents.foreign import foreign_of
 from loci.documents.validity import lacks_validity
 from loci.markdown.nouns import DateSource, DocumentDate
 from loci.markdown.tags import with_ancestors
@@ -74,6 +77,10 @@ class SearchResult(BaseModel):
     date_from: DateSource | None = Field(
         default=None, description="what says the date; file, git: only its last change"
     )
+    trust: Trust | None = Field(
+        default=None, description="foreign: texts of others may be in it", exclude_if=lambda one: one is None
+    )
+    sources: str | None = Field(default=None, exclude_if=lambda one: one is None)
     validity: str | None = Field(default=None, description="if it may not hold: superseded by ID, draft, retired, …")
     passages: list[PassageView] | None = Field(default=None, description="further passages that fit about as well")
     explain: Explanation | None = None
@@ -319,6 +326,7 @@ class _Answer:
             return f"lines {shown.lines}" + (f", {heading}" if heading else "") + ":\n"
         row = self._full_row(hit, [shown])
         facts = [f"**{row.validity}**"] if row.validity else []
+        facts += [f"**foreign**: {row.sources}"] if row.trust else []
         facts += [f"{row.path}, lines {shown.lines}"]
         facts += [] if self._in_time and hit.match == "none" else [f"{hit.score:.2f} {hit.match}"]
         facts += [row.date] if row.date and row.date_from != "file" else []
@@ -347,7 +355,8 @@ class _Answer:
         )
 
     def _full_row(self, hit: Hit, shown: Sequence[_Shown]) -> SearchResult:
-        return row_of(hit, shown, self._dated(hit), self._validity(hit), explain=self._explain)
+        row = row_of(hit, shown, self._dated(hit), self._validity(hit), explain=self._explain)
+        return with_trust(row, self._found.documents.get(hit.chunk.document), shown)
 
     def _validity(self, hit: Hit) -> str | None:
         return validity_of(self._found, hit.chunk.document)
@@ -447,6 +456,18 @@ def row_of(
     )
 
 
+def with_trust(row: SearchResult, document: Document | None, shown: Sequence[_Shown]) -> SearchResult:
+    """The row, with a mark if texts of others may be in one of its passages."""
+    if document is None or not (document.trust or document.properties):
+        return row
+    for one in shown:
+        first, _, last = one.lines.partition("-")
+        if sources := foreign_of(document, int(first), int(last)):
+            row.trust, row.sources = "foreign", in_short(sources)
+            break
+    return row
+
+
 def _whole_rows(found: FoundDocuments, *, explain: bool) -> list[SearchResult]:
     """A row of each document with all its passages whole."""
     rows: list[SearchResult] = []
@@ -455,7 +476,8 @@ def _whole_rows(found: FoundDocuments, *, explain: bool) -> list[SearchResult]:
         document = found.documents.get(hit.chunk.document)
         shown = [_Shown(one, one.chunk.text.strip(), lines_of(one.chunk)) for one in own]
         validity = validity_of(found, hit.chunk.document)
-        rows.append(row_of(hit, shown, document and document.dated, validity, explain=explain))
+        row = row_of(hit, shown, document and document.dated, validity, explain=explain)
+        rows.append(with_trust(row, document, shown))
     return rows
 
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
+from loci.core.trust import Origin
 from loci.files.file import LONGEST_PATH, FileStage, Status, StoredFile, name_of
 from loci.files.ports import UploadPart, UploadTicket
 from loci.files.tools.file_views import is_none
@@ -113,10 +114,12 @@ def lake_tools(app: "App") -> list[LociTool]:
             if isinstance(ended, UploadTicket):
                 return AddedAnswer(result=[], upload=_upload(app.files, owner, ended))
             return AddedAnswer(result=[_on_its_way(ended, app.files.id_at(owner, ended))])
-        if path is not None:
-            return AddedAnswer(result=[ingestion(app.files.add_local(owner, path, name, wait=WAIT, watch=watch))])
-        content = str(text).encode("utf-8", "replace")
-        return AddedAnswer(result=[ingestion(app.files.add(owner, str(name), content, wait=WAIT, watch=watch))])
+        origin = app.readings.origin(caller)
+        if path is not None:  # the owner's file, whatever the session has read
+            return _added(app, owner, app.files.add_local(owner, path, name, wait=WAIT, watch=watch), origin)
+        content, lineage = str(text).encode("utf-8", "replace"), origin.lineage()
+        added = app.files.add(owner, str(name), content, lineage, wait=WAIT, watch=watch)
+        return _added(app, owner, added, origin)
 
     def ingestion_status(
         caller: Caller,
@@ -135,14 +138,25 @@ def lake_tools(app: "App") -> list[LociTool]:
         caller: Caller,
     ) -> IngestionAnswer:
         """Remove files with all their versions. This cannot be undone: ask the user first."""
-        return IngestionAnswer(result=[ingestion(one) for one in app.files.remove(caller.owner, memory_ids)])
+        removed, origin = app.files.remove(caller.owner, memory_ids), app.readings.origin(caller)
+        return IngestionAnswer(result=[_removed(app, caller.owner, one, origin) for one in removed])
 
     return [
         # The links of an upload have more than a kilobyte each.
-        loci_tool(add_memory, title="Add a file", writes=True, budget=None),
+        loci_tool(add_memory, title="Add a file", writes=True, keeps=True, budget=None),
         loci_tool(ingestion_status, title="Say how far files are", quick=True),
-        loci_tool(delete_memory, title="Remove files", writes=True, destructive=True),
+        loci_tool(delete_memory, title="Remove files", writes=True, keeps=True, destructive=True),
     ]
+
+
+def _added(app: "App", owner: Owner, file: StoredFile, origin: Origin) -> AddedAnswer:
+    app.wrote(owner, "add_memory", file.full_path, origin)
+    return AddedAnswer(result=[ingestion(file)])
+
+
+def _removed(app: "App", owner: Owner, file: StoredFile, origin: Origin) -> Ingestion:
+    app.wrote(owner, "delete_memory", file.full_path, origin)
+    return ingestion(file)
 
 
 def ingestion(file: StoredFile, stage: FileStage | None = None) -> Ingestion:

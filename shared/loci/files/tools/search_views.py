@@ -7,6 +7,7 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from loci.core.injections import warning_of, without_hidden
+from loci.core.trust import Trust, in_short
 from loci.files.file import StoredFile
 from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage
 from loci.files.lake import LONGEST_ID
@@ -51,6 +52,8 @@ class FoundFileView(BaseModel):
     summary: str
     match: Match
     version: int
+    trust: Trust | None = Field(default=None, exclude_if=is_none)
+    sources: str | None = Field(default=None, exclude_if=is_none)
     passages: list[FilePassageView]
 
 
@@ -184,7 +187,8 @@ def _file_line(file: FoundFileView, best: FilePassageView) -> str:
     is_said = best.locator.cells is not None or file.summary.rstrip("…") in best.text
     summary = "" if is_said else file.summary
     version = f", version {file.version}" if file.version > 1 else ""
-    return f"**{file.path or file.name}** ({file.id}{version}, {file.match}) {summary}".rstrip()
+    foreign = f", **foreign**: {file.sources}" if file.trust else ""
+    return f"**{file.path or file.name}** ({file.id}{version}, {file.match}{foreign}) {summary}".rstrip()
 
 
 def _passage_text(passage: FilePassageView) -> str:
@@ -202,6 +206,8 @@ def _found(found: FoundFile) -> FoundFileView:
         summary=beginning(found.version.summary, SUMMARY_IN_LIST),
         match=found.match,
         version=found.version.number,
+        trust="foreign" if found.version.foreign else None,
+        sources=in_short(found.version.foreign) or None,
         passages=[_passage(one) for one in found.passages],
     )
 

@@ -10,6 +10,7 @@ from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.secrets_in_text import has_known_format
+from loci.core.trust import saw
 from loci.gateway.capabilities.capability import Capability
 from loci.gateway.capabilities.capability_store import CapabilityStore, LearnableRun, StoredCode, stored_intent
 from loci.gateway.capabilities.code_text import LARGEST_CODE, has_secret, identity_of
@@ -27,6 +28,8 @@ class EndedRun:
     tools: tuple[str, ...]
     """The ids of the tools whose calls worked, in the order of the calls."""
     worked: bool
+    foreign: bool = False
+    """True: its session had read texts of others."""
 
 
 class Learning:
@@ -48,7 +51,7 @@ class Learning:
             return
         tools = tuple(one for one in dict.fromkeys(run.tools) if not has_known_format(one))
         inputs, intent = inputs_of(code, run.context), stored_intent(run.intent)
-        ran = LearnableRun(code, identity_of(code), inputs, intent, tools, run.worked, at)
+        ran = LearnableRun(code, identity_of(code), inputs, intent, tools, run.worked, at, run.foreign)
         noted = self._store.note(owner, ran)
         if noted is not None and _is_new(noted, at):
             with suppress(LociError):  # the next search makes its vector
@@ -77,7 +80,10 @@ class Capabilities:
 
     def find(self, owner: Owner, intent: str, *, suggestions: bool = False) -> FoundCapabilities:
         """The capabilities that fit an intent, or the one with this id. With `suggestions`, also related ones."""
-        return self._matching.find(owner, intent, suggestions=suggestions)
+        found = self._matching.find(owner, intent, suggestions=suggestions)
+        shown = [*found.capabilities, *found.suggestions]
+        saw(f"capability {one.capability.id}" for one in shown if one.version.foreign)
+        return found
 
     def get(self, owner: Owner, id: str) -> FoundCapability:
         """The capability with this id, or the version that the id names. Raises `NotFound`."""

@@ -38,6 +38,8 @@ class Version:
     failures: int
     learned_at: float
     used_at: float
+    foreign: bool = False
+    """True: its session had read texts of others by then, or nobody noted it."""
 
     @property
     def success_rate(self) -> float:
@@ -110,6 +112,7 @@ def _version(value: dict[str, Any]) -> Version:
         _within(int(value["failures"]), MOST_COUNTED),
         _within(float(value["learned_at"]), LAST_SECOND),
         _within(float(value["used_at"]), LAST_SECOND),
+        value.get("foreign") is not False,
     )
 
 

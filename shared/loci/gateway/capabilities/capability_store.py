@@ -72,6 +72,8 @@ class LearnableRun:
     """The tools whose calls worked in this run."""
     worked: bool
     at: float
+    foreign: bool = False
+    """True: its session had read texts of others."""
 
 
 class CapabilityStore:
@@ -174,7 +176,7 @@ class CapabilityStore:
             self._records.put(owner, CAPABILITY, id, again.as_json(), expect_version=held.version)
             return again
         number = known.versions_made + 1 if known is not None else 1
-        version = Version(number, ran.identity, ran.tools[:MOST_TOOLS], 1, 0, ran.at, ran.at)
+        version = Version(number, ran.identity, ran.tools[:MOST_TOOLS], 1, 0, ran.at, ran.at, ran.foreign)
         others = [] if known is None else sorted(known.versions, key=lambda one: -one.usefulness(ran.at))
         kept = sorted((*others[: MOST_VERSIONS - 1], version), key=lambda one: one.number)
         intents = () if known is None else known.other_intents
