@@ -28,6 +28,28 @@ def test_calls_of_this_machine_and_of_a_server_are_shown(tmp_path: Path) -> None
     assert "a_secret_word" not in "".join((*lines, with_table.stdout))
 
 
+def test_what_was_written_is_shown_with_its_trust(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for path, text in (("clip.md", "---\ntrust: foreign\n---\n# Clip\n"), ("own.md", "# Own\n")):
+        arguments = json.dumps({"path": path, "content": text})
+        assert loci(data, "call", "write_document", arguments).returncode == 0
+    assert loci(data, "call", "read_node_content", '{"id": "clip.md"}').returncode == 0
+    with serving(data) as server:
+        after = json.dumps({"path": "made.md", "content": "# Made\n"})
+        assert loci(data, "call", "write_document", after).returncode == 0
+        lines = loci(data, "log", "--writes", "--json").stdout.splitlines()
+        remote = loci(data, "log", "--writes", "--json", "--url", server.url).stdout.splitlines()
+    assert remote == lines
+    told = [(one["name"], one["trust"], one["sources"]) for one in map(json.loads, lines)]
+    assert told == [("clip.md", "own", []), ("own.md", "own", []), ("made.md", "foreign", ["note clip.md"])]
+    head, *rows = loci(data, "log", "--writes").stdout.splitlines()
+    assert head.split() == ["at", "tool", "name", "trust", "client", "by", "sources"]
+    assert [row.split()[2:5] for row in rows] == [
+        *(["write_document", "clip.md", "own"], ["write_document", "own.md", "own"]),
+        ["write_document", "made.md", "foreign"],
+    ]
+
+
 def _three(data: Path, server: Serving) -> list[str] | None:
     lines = loci(data, "log", "--json", "--url", server.url).stdout.splitlines()
     return lines if len(lines) == 3 else None

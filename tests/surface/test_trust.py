@@ -1,5 +1,6 @@
 """Who said so: what tools write, and what they answer, says if texts of others may be in it."""
 
+import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +14,15 @@ from loci.authoring.edit_draft import checked_draft
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Caller
 from loci.core.settings import load_settings
-from loci.core.trust import gathered, saw
+from loci.core.trust import Readings, gathered, saw
 from loci.documents.document import Document
 from loci.documents.foreign import foreign_of
 from loci.documents.history import History, hash_of
+from loci.gateway.capabilities.api import EndedRun
 from loci.mcp.server import build_server
 from loci.recall.quoting import is_own
 from loci.transfer.items import TAKEN, Loaded, Receiver
+from tests.support.recorded_records import RecordedRecords
 from tests.surface.conftest import Connect
 from tests.surface.files.test_artifacts import told
 from tests.surface.results import call, structured, texts, written
@@ -125,9 +128,10 @@ async def test_the_log_tells_who_wrote_what(app: App, connect: Connect) -> None:
 
 async def test_who_reads_only_what_is_own_costs_the_store_nothing(app: App, connect: Connect, tmp_path: Path) -> None:
     take_in(app, written(tmp_path / "notes", {"boat.md": NOTES["boat.md"]}))
+    app.readings = Readings(asked := RecordedRecords(app.records))
     await found(connect, "what colour has the boat")
     await call(connect, "read_node_content", id="notes/boat.md")
-    assert app.records.list(LOCAL, "reading").records == ()
+    assert asked.calls == []
 
 
 def edit(app: App, path: str, text: str) -> None:
@@ -178,6 +182,34 @@ def test_a_call_within_a_call_tells_the_outer_one() -> None:
         saw(["note a.md"])
     assert ([*inner], [*outer]) == (["tool server shop"], ["tool server shop", "note a.md"])
     saw(["nobody asks"])
+
+
+async def test_a_kept_result_tells_who_reads_it_later(app: App) -> None:
+    with gathered():
+        saw(["tool server shop"])
+        inside = app.scratchpad.keep(LOCAL, "shop:long_story", "tale " * 9)
+    with gathered():
+        own = app.scratchpad.keep(LOCAL, "search_documents", "The boat is red.")
+    late = app.scratchpad.keep(LOCAL, "run_memory_code", "42")
+    told: list[list[str]] = []
+    for one in (inside, own, late):
+        with gathered() as seen:
+            app.scratchpad.read(LOCAL, one.id)
+        told.append([*seen])
+    assert told == [["tool server shop"], [], ["a late result of run_memory_code"]]
+
+
+def test_learned_code_tells_if_its_session_had_read_texts_of_others(app: App) -> None:
+    for intent, foreign in (("count the boats", True), ("paint the oars", False)):
+        run = EndedRun(f"return {json.dumps(intent)}.length", intent, {}, (), worked=True, foreign=foreign)
+        app.tools.capabilities.learn(LOCAL, run)
+    app.tools.finish_learning()
+    told: list[int] = []
+    for intent in ("count the boats", "paint the oars"):
+        with gathered() as seen:
+            assert app.tools.capabilities.find(LOCAL, intent).capabilities[0].capability.intent == intent
+        told.append(len(seen))
+    assert told == [1, 0]
 
 
 def test_an_archive_keeps_the_trust(tmp_path: Path) -> None:

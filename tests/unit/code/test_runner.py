@@ -21,6 +21,7 @@ from loci.code.python import KEPT_SECONDS, MOST, Runner
 from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.telemetry import Telemetry
+from loci.core.trust import Readings
 from loci.sandbox.supervisor.limits import Bounds
 from tests.support.damage import damage
 from tests.support.each import each
@@ -84,7 +85,8 @@ class Server:
             idle_seconds=IDLE,
             kept_seconds=KEPT_SECONDS,
         )
-        self.runner = Runner(self.records, self.executors, files, clock, Telemetry("ERROR"))
+        self.readings = Readings(self.records, clock)
+        self.runner = Runner(self.records, self.executors, files, clock, Telemetry("ERROR"), readings=self.readings)
 
     def shown(self, id: str, code: str, owner: Owner = ANN) -> str:
         ran = self.runner.run(Caller(owner, "local"), id, code)
@@ -446,3 +448,16 @@ def test_another_owners_file_does_not_exist(server: Server, files: Files) -> Non
     files.stored["bob", "ds-1"] = StoredContent("a.txt", "v1", b"b")
     id = server.runner.create(ANN)
     assert "MEMORY_NOT_FOUND" in failure(server.runner.run(Caller(ANN, "local"), id, "get_memory_path('ds-1')")).what
+
+
+def test_what_a_session_has_read_stays_in_the_variables_and_files_of_its_executor(server: Server) -> None:
+    first, second = (Caller(ANN, "key", credential=one, session=one) for one in "ab")
+    id = server.runner.create(ANN)
+    server.readings.note(first, ["tool server shop"])
+    server.runner.run(second, id, "1")
+    assert server.readings.sources(second) == ()
+    server.runner.run(first, id, "open('told.txt', 'w').write('a tale'); tale = 1")
+    server.runner.run(second, id, "tale")
+    assert server.readings.sources(second) == ("tool server shop",)
+    _, lineage = server.runner.made_file(ANN, id, "told.txt", 100)
+    assert lineage["origin"] == {"trust": "foreign", "sources": ["tool server shop"]}
