@@ -95,7 +95,7 @@ def writing_tools(app: "App") -> list[LociTool]:
         caller: Caller,
         dry_run: Annotated[bool, Field(description="write nothing")] = False,
     ) -> Annotated[CallToolResult, Tagging]:
-        """Add tags to a note (a markdown file). Nothing else changes; undo_write undoes it.
+        """Add tags to a note. Nothing else changes; undo_write undoes it.
 
         They go into its front matter, or into a comment `<!-- tags: a, b -->`.
         """
