@@ -173,6 +173,13 @@ def modules(app: App) -> Sequence[Module]:
             "code",
             tools=[
                 tools("code.run_tools:python_tools", python, "files", "files", needs=["documents:read"]),
+                tools(
+                    "code.run_tools:computation_tools",
+                    "run_computation",
+                    "documents",
+                    "files",
+                    needs=["documents:read"],
+                ),
                 tools("code.run_tools:file_tools", "query_table save_artifact", "files", "files"),
                 tools("code.run_tools:typescript_tools", "pml:execute_code", "tools", "tools"),
             ],

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final
 
@@ -70,6 +71,10 @@ def export(
     to: Annotated[str | None, value("Send everything to the Loci server at URL.", "--to", "URL")] = None,
     stack: EndpointOption = None,
     key: KeyOption = None,
+    okf: Annotated[
+        Path | None, value("Write the documents as a bundle of the Open Knowledge Format.", "--okf", "DIR")
+    ] = None,
+    folder: Annotated[str | None, value("With --okf: only the documents below this folder.", metavar="FOLDER")] = None,
     results: Annotated[bool, typer.Option("--results", help="Include the results in the scratchpad.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace FILE if it exists.")] = False,
     data: DataOption = None,
@@ -82,8 +87,20 @@ def export(
     secrets, and finished workflows. A server may run meanwhile.
 
     With --to instead of FILE, send everything to another Loci server. With --from, export from another server. With
-    --stack, export from that deployment.
+    --stack, export from that deployment. With --okf, write markdown files that any program reads.
     """
+    if folder and not okf:
+        raise Refused("--folder is for --okf", "Add --okf DIR, or leave it out")
+    if okf is not None:
+        if file or to or results or replace:
+            raise Refused("An export with --okf goes into its DIR", "Leave out FILE, --to, --results and --replace")
+        app = open_app(data, config, here_only(ELSEWHERE))
+        if source := url_or_stack(source, stack):
+            items = _server(app, source, key or os.environ.get("LOCI_KEY")).items(["documents"])
+        else:
+            items = app.transfer.items(LOCAL, ["documents"])
+        _export_bundle(app, items, okf.expanduser(), folder, is_here=not source, as_json=as_json)
+        return
     if stack and file is None:
         raise Refused("An export from a stack goes into a FILE", "Give FILE, or send this machine's data with --to URL")
     source = url_or_stack(source, stack)
@@ -105,6 +122,30 @@ def export(
         items = _server(app, source, key).items(names) if source else own
         app.transfer.export(items, opened, on_progress, report)
     _end(report)
+
+
+def _export_bundle(
+    app: "App",
+    items: "Iterable[Loaded | UnreadableItem]",
+    to: Path,
+    folder: str | None,
+    *,
+    is_here: bool,
+    as_json: bool,
+) -> None:
+    from loci.transfer.okf import bundle_of, write_bundle
+
+    code_of = partial(app.code.computation_file, LOCAL) if is_here else lambda _, __: None
+    bundle = bundle_of(items, folder, code_of)
+    write_bundle(bundle, to)
+    if as_json:
+        left_out = [asdict(one) for one in bundle.left_out]
+        typer.echo(json.dumps({"documents": bundle.concepts, "files": sorted(bundle.files), "left_out": left_out}))
+    else:
+        typer.echo(f"Exported {counted(bundle.concepts, 'document')} to {printable(str(to))}.")
+        typer.echo("\n".join(short_list("Left out", [f"{one.name}: {one.why}" for one in bundle.left_out])), nl=False)
+    if bundle.left_out:
+        raise typer.Exit(1)
 
 
 def import_(

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
-from loci.code import packages, python, typescript
+from loci.code import computations, packages, python, typescript
 from loci.code.parts import CodeParts
 from loci.code.ports import Cancelled, never
 from loci.code.python import LivingExecutor, PythonRun, python_answer, python_under_way
@@ -14,6 +15,7 @@ from loci.core.deadline import time_left
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.trust import Origin
+from loci.documents.document import Document
 from loci.files.file import StoredFile
 from loci.sandbox.supervisor.daemon_threads import in_thread
 
@@ -68,6 +70,18 @@ class Code:
         request: JsonObject = {"id": executor_id, "code": code}
         return detached_runs.begin(caller, python.TOOL, request, runner.longest, python_under_way, cancelled)
 
+    def start_computation(
+        self, caller: Caller, id: str, parameters: JsonObject, cancelled: Cancelled = never
+    ) -> PythonRun | PendingRun:
+        """Start the computation of a document, on a thread or in another process."""
+        here, detached_runs = self.parts.computations, self.parts.detached_runs
+        if detached_runs is None:
+            return here.start(caller, id, parameters, cancelled)
+        here.prepare(caller.owner, id, parameters)
+        request: JsonObject = {"id": id, "parameters": parameters}
+        seconds = self.parts.python.get().longest + computations.ATTESTER_SECONDS
+        return detached_runs.begin(caller, computations.TOOL, request, seconds, python_under_way, cancelled)
+
     def start_typescript(self, caller: Caller, request: TypeScriptRequest, cancelled: Cancelled = never) -> StartedRun:
         """Start TypeScript, on a thread or in another process.
 
@@ -79,6 +93,10 @@ class Code:
         here.check(request)
         seconds, asked = request.timeout_ms / 1000, request.as_json()
         return detached_runs.begin(caller, typescript.TOOL, asked, seconds, typescript_under_way, cancelled)
+
+    def computation_file(self, owner: Owner, document: Document, resource: str) -> tuple[str, bytes] | None:
+        """The path and the content of a file that a computation names. None if it is not here."""
+        return self.parts.computations.file_of(owner, document, resource)
 
     def check_typescript(self, request: TypeScriptRequest) -> None:
         """Raise `LociError` if the code may not run."""
@@ -105,7 +123,11 @@ class Code:
     def do_job(self, job: JsonObject) -> None:
         """Drive a run that another process started, to its end. The job says which run."""
         if self.parts.detached_runs is not None:
-            handlers = {python.TOOL: self._python_job, typescript.TOOL: self._typescript_job}
+            handlers = {
+                python.TOOL: self._python_job,
+                computations.TOOL: self._computation_job,
+                typescript.TOOL: self._typescript_job,
+            }
             self.parts.detached_runs.drive(job, handlers)
             if (typescript_runs := self.parts.typescript.made) is not None:
                 typescript_runs.finish_learning()  # the answer is there, and this process may stop now
@@ -129,6 +151,10 @@ class Code:
 
     def _python_job(self, caller: Caller, request: JsonObject) -> JsonObject:
         return python_answer(self.parts.python.get().run(caller, str(request["id"]), str(request["code"])))
+
+    def _computation_job(self, caller: Caller, request: JsonObject) -> JsonObject:
+        values = cast("JsonObject", request["parameters"])
+        return self.parts.computations.run(caller, str(request["id"]), values)
 
     def _typescript_job(self, caller: Caller, request: JsonObject) -> JsonObject:
         return self.parts.typescript.get().run(caller, TypeScriptRequest.from_json(request))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loci.code.computations import Computations
 from loci.code.ports import Executors, Jobs, Sandbox
 from loci.code.python import Runner
 from loci.code.runs import DetachedRuns
@@ -71,6 +72,7 @@ class CodeParts:
         """The stored files, made at the first need."""
         self.executors = Lazy(adapters.executors)
         self.python, self.typescript = Lazy(python), Lazy(typescript)
+        self.computations = Computations(lambda: app.documents, self.files, self.python.get, app.scratchpad, time.time)
         self.tables = TableQueries(self.executors.get, self.files, time.time)
         slots, jobs = Slots(app.records, "errand", settings.aws.runs_at_once, _busy), adapters.jobs
         self.detached_runs = DetachedRuns(app.records, app.scratchpad, jobs, time.time, slots) if jobs else None

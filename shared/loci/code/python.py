@@ -151,8 +151,39 @@ class Runner:
         """Run the code on a thread of its own, as soon as its turn comes. Raises `LociError` if it may not begin."""
         record = self.check(caller.owner, id, code)
         run = PythonRun(cancelled)
-        self._queue.enter(caller.owner.key, partial(self._drive, run, caller, record, code))
+        self.enter(caller.owner, run, lambda: python_answer(self._run(caller, record, code, run.was_cancelled)))
         return run
+
+    def enter(self, owner: Owner, run: PythonRun, work: Callable[[], JsonObject]) -> None:
+        """Bring a run to its end by this work, on a thread of its own, as soon as its turn comes."""
+        self._queue.enter(owner.key, partial(self._drive, run, work))
+
+    def once(
+        self,
+        owner: Owner,
+        code: str,
+        file: str,
+        most: int,
+        cancelled: Cancelled = never,
+        *,
+        files: StoredFiles | None = None,
+        seconds: float | None = None,
+    ) -> tuple[PythonResult, bytes, list[JsonObject]]:
+        """Run code by itself, without tools, in an executor that ends with it.
+
+        Returns the result, the file of that name which the code left, empty if it failed, and the stored files that it
+        read. Raises `LociError` if it left no such file, or one of more bytes than `most`.
+        """
+        id, read = self._executors.open(owner), NotedFiles(files or self._files)
+        try:
+            with tracing.span("sandbox python"):
+                until = self._clock() + KEPT_SECONDS
+                ran = self._executors.run(owner, id, code, read, until, cancelled, seconds=seconds)
+            failed = isinstance(ran.outcome, RunFailure)
+            content = b"" if failed else self._executors.read_file(owner, id, file, most)
+            return ran, content, [*read.read_ones.values()]
+        finally:
+            self._executors.forget(owner, id)
 
     def all(self, owner: Owner) -> list[LivingExecutor]:
         """The owner's executors, the one that was used last first."""
@@ -249,10 +280,10 @@ class Runner:
             until = now + KEPT_SECONDS
             self._records.put(owner, RUN_KIND, f"{id}/{now:017.4f}", value, expires_at=until, durable=False)
 
-    def _drive(self, run: PythonRun, caller: Caller, record: Record, code: str) -> None:
+    def _drive(self, run: PythonRun, work: Callable[[], JsonObject]) -> None:
         """Bring a run to its end. Its call, if it still waits, raises whatever is raised here."""
         try:
-            answer = python_answer(self._run(caller, record, code, run.was_cancelled))
+            answer = work()
         except BaseException as error:  # noqa: BLE001
             if not (run.was_cancelled() and isinstance(error, LociError)):
                 run.future.set_exception(error)

@@ -16,6 +16,7 @@ from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.json import JsonObject
 from loci.core.trust import saw
+from loci.documents.tools.reading_tool import DocumentName
 from loci.files.file import Status
 from loci.mcp.answers import as_text
 from loci.mcp.errors import failed_result
@@ -153,6 +154,46 @@ def python_tools(app: "App") -> list[LociTool]:
             only_for_clients=True,
         ),
     ]
+
+
+class ComputedValue(BaseModel):
+    """The answer of a computation, which `Computations.run` makes."""
+
+    result: JsonValue = Field(description="the value; null if the attester refused the run: then show no value")
+    attested: bool = Field(default=False, description="whether the attester of the note's author accepted the receipt")
+    reason: str | None = Field(default=None, description="why it is not attested")
+    receipt_id: str | None = Field(default=None, description="for scratchpad_read: cite it with the value")
+    path: str | None = Field(default=None, description="the note whose code ran: it is as trusted as its folder")
+    code_sha256: str | None = None
+    attester_sha256: str | None = None
+    validity: str | None = Field(default=None, description="if the definition may not hold: draft, retired, stale, …")
+    claim: str | None = Field(default=None, description="who verified the definition, as its bundle says")
+    status: Literal["running"] | None = Field(default=None, description="running: read the answer later")
+    scratchpad_id: str | None = None
+    hint: str | None = None
+
+
+def computation_tools(app: "App") -> list[LociTool]:
+    """`run_computation`."""
+
+    async def run_computation(
+        id: DocumentName,
+        caller: Caller,
+        parameters: Annotated[dict[str, JsonValue], Field(description="values by the names it declares")] = {},  # noqa: B006
+    ) -> Annotated[CallToolResult, ComputedValue]:
+        """Compute the value of a note of type Attested Computation by its own code, in the Python sandbox.
+
+        Use it instead of computing the value yourself. The note's attester checks the receipt. Find such notes with
+        search_documents, properties ["type=attested computation"].
+
+        Example: run_computation(id="acme-computations-revenue", parameters={"year": 2026})
+        """
+        answer = await answer_of(app, lambda cancelled: app.code.start_computation(caller, id, parameters, cancelled))
+        view = ComputedValue.model_validate(answer).model_dump(mode="json", exclude_none=True)
+        view.setdefault("result", None)
+        return CallToolResult(content=[TextContent(type="text", text=as_text(view))], structured_content=view)
+
+    return [loci_tool(run_computation, title="Run a computation of a note", only_for_clients=True, writes=True)]
 
 
 def _result(answer: JsonObject) -> CallToolResult:

@@ -11,6 +11,7 @@ from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.trust import saw
 from loci.documents.archive import DocumentArchive
+from loci.documents.bundles import without_listings
 from loci.documents.document import Document, DocumentText, Recency, recency_of
 from loci.documents.filtering import EVERY_PART, LibraryPart, directory
 from loci.documents.foreign import foreign_in, foreign_of
@@ -128,6 +129,7 @@ class Documents:
             with suppress(Unavailable):  # the passages are found all the same, only without their dates
                 documents = parts.catalog.load(owner, [hit.chunk.document for hit in hits])
                 superseded = parts.supersession.successors(owner, documents.values(), day)
+            hits = without_listings(hits)
             if part.as_of:
                 hits = [hit for hit in hits if (one := documents.get(hit.chunk.document)) is None or holds(one, day)]
             hits = after_successors(hits, superseded) if superseded else hits

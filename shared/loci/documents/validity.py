@@ -23,7 +23,7 @@ def lacks_validity(document: Document, day: str) -> str | None:
         return f"valid from {days['valid_from']}"
     if days.get("valid_until", day) < day:
         return f"valid until {days['valid_until']}"
-    return f"stale after {days['stale_after']}" if days.get("stale_after", day) < day else None
+    return f"stale after {days['stale_after']}" if days.get("stale_after", "9") <= day else None
 
 
 def holds(document: Document, day: str) -> bool:

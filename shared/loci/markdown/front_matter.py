@@ -80,6 +80,14 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     return FrontMatter({str(name).strip().lower(): _values(value) for name, value in mapping.items()}, end + 1)
 
 
+def nested_fields(lines: Sequence[str]) -> Mapping[object, object]:
+    """All that the YAML front matter says, with its texts as they are written. Empty if it is broken, or no YAML."""
+    matter = read_front_matter(lines)
+    if matter.problem or not matter.fields or lines[0].rstrip() != FENCE:
+        return {}
+    return cast("dict[object, object]", yaml.load("\n".join(lines[1 : matter.lines - 1]), Loader))  # noqa: S506
+
+
 def _toml(lines: Sequence[str]) -> FrontMatter:
     """Hugo's and Zola's block between two lines of `+++`. Tags may be in the table `taxonomies`."""
     end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() == TOML_FENCE), None)
@@ -118,7 +126,10 @@ def _depth(text: str) -> int:
 
 
 def _values(value: object) -> tuple[str, ...]:
-    """The value, or the values of a list. Deeper values are left out: aliases could repeat them without end."""
+    """The value, or the values of a list. Deeper values are left out: aliases could repeat them without end.
+
+    Of an event of the Open Knowledge Format, `{by: human:ann, at: 2026-06-25T09:00:00Z}`, the time stands first.
+    """
     several = cast("list[object]", value)[:MOST_VALUES] if isinstance(value, list) else [value]
     return tuple(text for one in several if (text := _text(one)).lower() not in ABSENT)
 
@@ -132,5 +143,7 @@ def _text(value: object) -> str:
             return value.isoformat()
         case int() | float():
             return str(value)
+        case {"by": str() as by, **more}:
+            return f"{_text(at) if isinstance(at := more.get('at'), str | date) else ''} {by.strip()}".strip()
         case _:
             return ""

@@ -56,6 +56,12 @@ WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 STATUS = re.compile(r"status\s*+:[\s\"']*+(\w++\s++by)\s++(.+)", re.IGNORECASE)
 NOT_A_LETTER = re.compile(r"[ -]")
 FIELD = re.compile(r"\A([A-Za-z_ -]++)\s*+:")
+# The Open Knowledge Format lists under `sources` what a document comes from: paths, web addresses, and plain words.
+SOURCES = re.compile(r"sources\s*+:")
+SOURCE = re.compile(
+    r"(?:^|(?<=[\s{,-]))resource[ \t]*+:[ \t]*+(?:\"([^\"\n]*+)\"|'([^'\n]*+)'|([^\s,{}\[\]\"'#][^,{}\[\]\n#]*+))"
+)
+OF_A_DOCUMENT = re.compile(r"\.(?:md|markdown|mdx|txt)\Z", re.IGNORECASE)
 # Not a footnote: its text is text like any other.
 DEFINITION = re.compile(r" {0,3}\[(?!\^)([^\[\]]+)\]:\s*(?:<([^<>]*)>|(\S+))")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
@@ -244,7 +250,7 @@ def _written(
 ) -> Iterator[tuple[int, Relation | None, tuple[Form, str, str | None]]]:
     """The links, each with its line, from 0, its relation if the link itself says one, its form, target and anchor."""
     for at, relation, place in (*_in_fields(lines[:skip]), *_in_comments("\n".join(prose))):
-        yield at, relation, ("name", place.target, place.anchor)
+        yield at, relation, (place.mention.form, place.target, place.anchor)
     yield from _in_status(lines[:skip])
     shown = blanked_comments("\n".join(prose)).split("\n")  # nobody sees a link in one
     for at, line in enumerate(shown):
@@ -314,12 +320,19 @@ def _relations(outline: MarkdownOutline, lines: int) -> list[Relation]:
 def _in_fields(lines: Sequence[str]) -> Iterator[tuple[int, Relation, LinkPlace]]:
     """Wiki links in any field, and the names in fields such as `follows`, which are about other documents."""
     relation: Relation | None = None
+    is_of_sources = False
     start = len(lines[0]) + 1 if lines else 0
     for number, line in enumerate(lines[1:-1], 1):
         if field := FIELD.match(line):
             relation = RELATION_FIELDS.get(NOT_A_LETTER.sub("_", field[1].strip().lower()))
+        if line[:1].strip(" \t-#"):
+            is_of_sources = SOURCES.match(line) is not None
         at = field.end() if field else 0
         places = [*_wiki(line[at:], start + at)]
+        if is_of_sources:
+            places += _sources(line, start)
+            yield from ((number, "source", place) for place in places)
+            places, relation = [], None
         if relation and not places:
             for piece in line[at:].split(","):
                 name = piece.strip().strip("[]").removeprefix("- ").strip(" '\"")
@@ -329,6 +342,17 @@ def _in_fields(lines: Sequence[str]) -> Iterator[tuple[int, Relation, LinkPlace]
         for place in places:
             yield number, relation or "references", place
         start += len(line) + 1
+
+
+def _sources(line: str, offset: int) -> Iterator[LinkPlace]:
+    """The documents that the line names as sources. A web address or words, such as `all queries of X`, name none."""
+    for found in SOURCE.finditer(line):
+        start, end = next(found.span(one) for one in (1, 2, 3) if found[one] is not None)
+        written = line[start:end].rstrip()
+        target, anchor = _path_of(written)
+        if OF_A_DOCUMENT.search(target):
+            end = start + len(written.partition("#")[0].partition("?")[0])
+            yield LinkPlace(offset + start, offset + end, line[start:end], "path", target, anchor)
 
 
 def _in_status(lines: Sequence[str]) -> Iterator[tuple[int, Relation, tuple[Form, str, str | None]]]:

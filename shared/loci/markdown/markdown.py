@@ -26,8 +26,11 @@ from loci.search.names import name_word, parts_of_name
 from loci.search.passages import Block
 from loci.search.words import MARK, index_words
 
-DATE_FIELDS = ("date", "created", "created_at", "published", "day", "updated", "updated_at", "modified")
-"""Names of documents that stand for their folders."""
+DATE_FIELDS = (
+    *("date", "created", "created_at", "published", "day", "updated", "updated_at", "modified"),
+    *("generated", "timestamp"),  # of the Open Knowledge Format
+)
+"""The fields that say the day of a document, the surest first."""
 LIKE_A_DAY = re.compile(r"\d{4}[-/.]\d")
 LONGEST_DAY = 40
 ALIAS_FIELDS = ("aliases", "alias")

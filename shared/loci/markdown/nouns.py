@@ -16,6 +16,7 @@ Relation = Literal[
     "amends",
     "amended_by",
     "depends_on",
+    "source",
 ]
 RELATIONS: Final[tuple[Relation, ...]] = get_args(Relation)
 RELATION_ALIASES: Final[Mapping[str, Relation]] = {

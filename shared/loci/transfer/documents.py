@@ -69,7 +69,7 @@ class DocumentKind(_OfDocuments):
         return string(item.value["path"])
 
     def check(self, item: Item) -> None:
-        document = _document(item)
+        document = document_in(item)
         if document.root is not None or checked_path(document.path) != document.path:
             raise ValueError(document.path)
         _check_blobs(item, document.path, blob_key(item.key))
@@ -156,7 +156,7 @@ def _record(item: Item) -> Record:
     return Record(item.key, item.value, "")
 
 
-def _document(item: Item) -> Document:
+def document_in(item: Item) -> Document:
     """The document, after checks of all fields that are imported. The other fields come from its text."""
     for name in ("ingested_at", "changed_on", "written_at", "uploaded"):
         if (value := item.value.get(name)) is not None:
@@ -166,7 +166,7 @@ def _document(item: Item) -> Document:
 
 
 def _archived(one: Loaded) -> ArchivedDocument:
-    return ArchivedDocument(_document(one.item), one.load(blob_key(one.item.key)), tuple(_history(one)))
+    return ArchivedDocument(document_in(one.item), one.load(blob_key(one.item.key)), tuple(_history(one)))
 
 
 def _history(one: Loaded) -> list[PastWrite]:

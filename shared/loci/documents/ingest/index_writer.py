@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from loci.documents.ingest.cutting import CutDocument
 
 COLLECTION = "documents"
-PARSER_VERSION = 9
+PARSER_VERSION = 10
 """Add one when the parser reads more out of documents: documents that an older version read are then read again."""
 MAX_FORMER_PATHS = 8
 BATCH = 128

@@ -11,6 +11,7 @@ from loci.core.errors import LociError
 from loci.core.identity import Caller
 from loci.core.injections import LONGEST_WARNING, warning_of
 from loci.core.trust import Trust, in_short, saw
+from loci.documents.bundles import claim_of, is_computation
 from loci.documents.document import DocumentText
 from loci.documents.foreign import foreign_of
 from loci.markdown.excerpt import Excerpt, ExcerptRequest, Position
@@ -27,6 +28,7 @@ NOT_UTF8 = (
 )
 
 TRUST = "foreign: texts of others may be in it"
+RUN_IT = "The tool run_computation computes its value: do not compute it another way"
 MOST_MORE = 20
 HEADING_LINE = re.compile(r"^#{1,6} ", re.MULTILINE)
 SECTIONS = "; outline=true shows its sections"
@@ -145,6 +147,12 @@ def _overhead(text: DocumentText) -> int:
     return len(as_text(empty.model_dump()).encode()) + LONGEST_WARNING
 
 
+def _told(text: DocumentText) -> tuple[str | None, ...]:
+    """Notes on a document that do not depend on the part that is shown."""
+    claim, is_run = claim_of(text.document), is_computation(text.document)
+    return None if text.is_exact else NOT_UTF8, claim and claim.capitalize(), RUN_IT if is_run else None
+
+
 def _content(text: DocumentText, part: Excerpt) -> Content:
     rest = part.rest
     column = rest.column if rest and rest.column > 1 else None
@@ -164,5 +172,5 @@ def _content(text: DocumentText, part: Excerpt) -> Content:
         go_on=f"go on with {says}{SECTIONS if HEADING_LINE.search(text.text) else ''}" if rest else None,
         trust="foreign" if sources else None,
         sources=in_short(sources) or None,
-        note=". ".join(filter(None, (None if text.is_exact else NOT_UTF8, warning_of(part.text)))) or None,
+        note=". ".join(filter(None, (*_told(text), warning_of(part.text)))) or None,
     )

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from loci.core.injections import warning_of, without_hidden
 from loci.core.trust import Trust, in_short
 from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
+from loci.documents.bundles import claim_of
 from loci.documents.document import Document
 from loci.documents.foreign import foreign_of
 from loci.documents.validity import lacks_validity
@@ -82,6 +83,7 @@ class SearchResult(BaseModel):
     )
     sources: str | None = Field(default=None, exclude_if=lambda one: one is None)
     validity: str | None = Field(default=None, description="if it may not hold: superseded by ID, draft, retired, …")
+    claim: str | None = Field(default=None, description="who verified it, as its bundle says; Loci did not check")
     passages: list[PassageView] | None = Field(default=None, description="further passages that fit about as well")
     explain: Explanation | None = None
 
@@ -330,6 +332,7 @@ class _Answer:
         facts += [f"{row.path}, lines {shown.lines}"]
         facts += [] if self._in_time and hit.match == "none" else [f"{hit.score:.2f} {hit.match}"]
         facts += [row.date] if row.date and row.date_from != "file" else []
+        facts += [row.claim] if row.claim else []
         under = (heading or "").removeprefix(f"{hit.chunk.title} > ")
         remark = f"\n{row.context}" if row.context else ""
         return f"**{row.preview}** ({'; '.join(facts)})" + (f" {under}" if under else "") + remark + "\n"
@@ -355,8 +358,9 @@ class _Answer:
         )
 
     def _full_row(self, hit: Hit, shown: Sequence[_Shown]) -> SearchResult:
-        row = row_of(hit, shown, self._dated(hit), self._validity(hit), explain=self._explain)
-        return with_trust(row, self._found.documents.get(hit.chunk.document), shown)
+        document = self._found.documents.get(hit.chunk.document)
+        row = row_of(hit, shown, document, self._validity(hit), explain=self._explain)
+        return with_trust(row, document, shown)
 
     def _validity(self, hit: Hit) -> str | None:
         return validity_of(self._found, hit.chunk.document)
@@ -430,10 +434,11 @@ def neighbour(
 
 
 def row_of(
-    hit: Hit, shown: Sequence[_Shown], dated: DocumentDate | None, validity: str | None, *, explain: bool
+    hit: Hit, shown: Sequence[_Shown], document: Document | None, validity: str | None, *, explain: bool
 ) -> SearchResult:
     """The result with the passages that are shown of it."""
     first, heading = shown[0], heading_of(shown[0].hit.chunk)
+    dated = document and document.dated
     further = [one.view for one in shown[1:]]
     for view in further:
         view.heading = None if view.heading == heading else view.heading
@@ -451,6 +456,7 @@ def row_of(
         date=dated and dated.day,
         date_from=dated and dated.source,
         validity=validity,
+        claim=document and claim_of(document),
         passages=further or None,
         explain=hit.why if explain else None,
     )
@@ -476,7 +482,7 @@ def _whole_rows(found: FoundDocuments, *, explain: bool) -> list[SearchResult]:
         document = found.documents.get(hit.chunk.document)
         shown = [_Shown(one, one.chunk.text.strip(), lines_of(one.chunk)) for one in own]
         validity = validity_of(found, hit.chunk.document)
-        row = row_of(hit, shown, document and document.dated, validity, explain=explain)
+        row = row_of(hit, shown, document, validity, explain=explain)
         rows.append(with_trust(row, document, shown))
     return rows
 
