@@ -102,7 +102,7 @@ def modules(app: App) -> Sequence[Module]:
     writing = "inject_tags write_document move_document delete_document undo_write"
     overview = "find_gaps cluster_documents suggest_reading"
     plans = "pml:execute_dag pml:continue pml:abort pml:replan pml:workflow_status"
-    python = "create_memory_code_runner run_memory_code"
+    python = "create_memory_code_runner run_memory_code run_computation"
     either = {"one_of": ("documents:read", "files:read"), "everywhere": False}
 
     def skill(name: str, scope: str) -> ModuleSkills:
@@ -173,13 +173,6 @@ def modules(app: App) -> Sequence[Module]:
             "code",
             tools=[
                 tools("code.run_tools:python_tools", python, "files", "files", needs=["documents:read"]),
-                tools(
-                    "code.run_tools:computation_tools",
-                    "run_computation",
-                    "documents",
-                    "files",
-                    needs=["documents:read"],
-                ),
                 tools("code.run_tools:file_tools", "query_table save_artifact", "files", "files"),
                 tools("code.run_tools:typescript_tools", "pml:execute_code", "tools", "tools"),
             ],

@@ -22,6 +22,7 @@ from loci.files.file import FileVersion, StoredFile, file_id
 from loci.transfer.kinds import STAYS, TRAVELS
 from loci.workflows.run import Run
 from tests.e2e.in_process import loci
+from tests.support.okf_bundle import BUNDLE, CODE, okf_bundle
 from tests.support.serving import loci as command
 from tests.support.small_disk import small_disk
 
@@ -372,3 +373,22 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(full: Path, tmp_path: Pa
         assert (ended.returncode, "make room" in ended.stderr, ended.stderr.count("\n")) == (1, True, 1), ended.stderr
         assert archive.read_bytes() == b"mine"
         assert [one.name for one in disk.folder.iterdir() if one.name.startswith(".")] == []
+
+
+def test_documents_go_out_as_a_bundle(data: Path, tmp_path: Path) -> None:
+    bundle, out = okf_bundle(tmp_path / "harbour"), tmp_path / "out"
+    assert loci(data, "ingest", str(bundle)).returncode == 0
+    told = moved(data, "export", "--okf", out, "--folder", "harbour")
+    assert (told["documents"], told["left_out"]) == (6, [])
+    assert {name: (out / name).read_text() for name in told["files"]} == BUNDLE | CODE
+    again = loci(data, "export", "--okf", str(out))
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == f"Exported 6 documents to {out}.\n"
+    assert (out / "harbour/metrics/dues.md").read_text() == BUNDLE["metrics/dues.md"]
+    assert not (out / "metrics").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/letter.txt").write_text("Dear Ann")
+    refused = loci(data, "export", "--okf", str(tmp_path / "mine"))
+    assert refused.returncode != 0
+    assert "Name a new or an empty folder" in refused.stderr
+    assert loci(data, "export", "x.zip", "--folder", "harbour").returncode != 0

@@ -123,6 +123,13 @@ def test_an_archive_goes_to_a_server_and_a_server_to_this_machine(full: Path, th
     assert told(back, "import", "--from", there.url, key=there.key)["taken"] == {"documents": 2, "files": 2}
 
 
+def test_a_server_gives_a_bundle(full: Path, there: Server, tmp_path: Path) -> None:
+    told(full, "export", "--to", there.url, key=there.key)
+    made = told(full, "export", "--okf", tmp_path / "out", "--from", there.url, key=there.key)
+    assert made["documents"] == len(there.texts())
+    assert all((tmp_path / "out" / name).is_file() for name in made["files"])
+
+
 def test_a_dry_run_changes_nothing_on_the_server(full: Path, there: Server, tmp_path: Path) -> None:
     told(full, "export", tmp_path / "all.zip")
     shown = told(full, "import", tmp_path / "all.zip", "--to", there.url, "--dry-run", key=there.key)

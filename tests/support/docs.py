@@ -103,7 +103,7 @@ TOOL_GROUPS = {
     " move_document delete_document undo_write",
     "Files": "search_memory read_memory fetch_memory query_table get_memorylake_metadata add_memory ingestion_status"
     " diff_versions verify_citation delete_memory",
-    "Code": "create_memory_code_runner run_memory_code save_artifact pml_execute_code",
+    "Code": "create_memory_code_runner run_memory_code save_artifact run_computation pml_execute_code",
     "Tools of other servers": "pml_search_tools pml_call_tool pml_search_capabilities pml_delete_capability",
     "Workflows": "pml_execute_dag pml_workflow_status pml_approval_response pml_continue pml_replan pml_abort",
     "Large results": "scratchpad_read scratchpad_list",

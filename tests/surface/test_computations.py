@@ -38,7 +38,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
 
 @asynccontextmanager
 async def client(app: App) -> AsyncGenerator[Client]:
-    async with Client(build_server(app, "documents")) as one:
+    async with Client(build_server(app, "files")) as one:
         yield one
 
 

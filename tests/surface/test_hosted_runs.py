@@ -242,3 +242,23 @@ def test_the_machine_is_told_no_secret_of_another_run(desk: Desk) -> None:
     assert len({line["partition"] for line in lines}) == len(lines)
     assert all(set(line["lent"]) == {"id", "secret", "token"} for line in lines)
     assert not [event for event in orders if '"testing"' in json.dumps(event)]  # the gateway's own
+
+
+async def test_a_computation_and_its_attester_run_in_machines_of_their_own(desk: Desk) -> None:
+    matter = "type: Attested Computation\nruntime: python\nparameters: [{ name: x, type: integer, required: true }]"
+    matter += "\nattester: { resource: check.md }"
+    check = "```python\ndef attest(receipt):\n    return receipt['result'] == 5\n```\n"
+    bundle = {
+        "acme/sums/sum.md": f"---\n{matter}\n---\n# Computation\n\n    result = x + 1\n",
+        "acme/check.md": f"---\ntype: Attester\n---\n{check}",
+    }
+    for path, text in bundle.items():
+        desk.app.documents.parts.library.add(LOCAL, path, text.encode())
+    told = await desk.told("run_computation", id="acme/sums/sum.md", parameters={"x": 4})
+    assert (told["result"], told["attested"]) == (5, True)
+    assert desk.entry(told["receipt_id"])["receipt"]["executed_code"] == "result = x + 1\n"
+    told = await desk.told("run_computation", id="acme/sums/sum.md", parameters={"x": 5})
+    assert (told["result"], told["attested"]) == (None, False)
+    assert error_of(await desk.ask("run_computation", id="acme/sums/sum.md"))["code"] == "BAD_PARAMETERS"
+    left = {key.split("/")[1] for key in desk.app.blobs.list(LOCAL, "executors/")}
+    assert left <= {one.id for one in desk.app.code.executors(LOCAL)}

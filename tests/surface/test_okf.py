@@ -163,6 +163,8 @@ def test_an_export_loses_nothing_that_is_there(app: App, tmp_path: Path) -> None
 
 @each("hindrance", ["full", "file", "link inside", "marker"])
 def test_an_export_refuses_a_folder_of_others(tmp_path: Path, hindrance: str) -> None:
+    tmp_path = tmp_path / hindrance.replace(" ", "")
+    tmp_path.mkdir()
     to, one = tmp_path / "out", Bundle({"a/b.md": b"---\ntype: Note\n---\n"})
     if hindrance == "file":
         to.write_text("a file")

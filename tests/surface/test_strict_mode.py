@@ -33,8 +33,9 @@ FREE = {
     "pml_execute_code": {"context"},
     "pml_execute_dag": {"workflow", "config"},
     "pml_replan": {"available_context", "tasks[]"},
+    "run_computation": {"parameters"},
 }
-"""The objects of any fields, as the references have them: their clients send these tools without strict mode."""
+"""The objects of any fields, as the references or a note have them: clients send these tools without strict mode."""
 
 
 def strict(schema: Schema, at: str, faults: set[str]) -> Schema:

@@ -135,8 +135,7 @@ def _export_bundle(
 ) -> None:
     from loci.transfer.okf import bundle_of, write_bundle
 
-    code_of = partial(app.code.computation_file, LOCAL) if is_here else lambda _, __: None
-    bundle = bundle_of(items, folder, code_of)
+    bundle = bundle_of(items, folder, partial(app.code.computation_file, LOCAL) if is_here else None)
     write_bundle(bundle, to)
     if as_json:
         left_out = [asdict(one) for one in bundle.left_out]

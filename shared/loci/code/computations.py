@@ -306,8 +306,8 @@ def contract_of(path: str, lines: Sequence[str]) -> Contract:
     fields = nested_fields(lines)
     if (runtime := _text(fields.get("runtime"))) != RUNTIME:
         raise _bad(path, f"its runtime is {runtime[:40]!r}, and Loci runs only {RUNTIME!r}")
-    declared, parameters = fields.get("parameters") or [], list[Parameter]()
-    for one in cast("list[object]", declared) if isinstance(declared, list) else [None]:
+    parameters, declared = list[Parameter](), fields.get("parameters") or ()
+    for one in cast("list[object]", declared) if isinstance(declared, list | tuple) else [None]:
         about = cast("dict[object, object]", one) if isinstance(one, dict) else {}
         name, type = _text(about.get("name")), _text(about.get("type")).lower()
         if not name.isidentifier() or name.startswith("_") or keyword.iskeyword(name):

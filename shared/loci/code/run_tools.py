@@ -110,8 +110,25 @@ class RunResult(BaseModel):
     hint: str | None = None
 
 
+class ComputedValue(BaseModel):
+    """The answer of a computation, which `Computations.run` makes."""
+
+    result: JsonValue = Field(description="the value; null if the attester refused the run: then show no value")
+    attested: bool = Field(default=False, description="whether the attester of the note's author accepted the receipt")
+    reason: str | None = Field(default=None, description="why it is not attested")
+    receipt_id: str | None = Field(default=None, description="for scratchpad_read: cite it with the value")
+    path: str | None = Field(default=None, description="the note whose code ran: it is as trusted as its folder")
+    code_sha256: str | None = None
+    attester_sha256: str | None = None
+    validity: str | None = Field(default=None, description="if the definition may not hold: draft, retired, stale, …")
+    claim: str | None = Field(default=None, description="who verified the definition, as its bundle says")
+    status: Literal["running"] | None = Field(default=None, description="running: read the answer later")
+    scratchpad_id: str | None = None
+    hint: str | None = None
+
+
 def python_tools(app: "App") -> list[LociTool]:
-    """`create_memory_code_runner` and `run_memory_code`."""
+    """`create_memory_code_runner`, `run_memory_code` and `run_computation`."""
 
     def create_memory_code_runner(caller: Caller) -> Created:
         """Create a Python environment for run_memory_code: one per session, for all its runs.
@@ -137,6 +154,23 @@ def python_tools(app: "App") -> list[LociTool]:
         saw(await on_thread(app.readings.sources, caller))  # a kept answer tells who reads it later
         return _result(answer if executor_id else answer | {"executor_id": id})
 
+    async def run_computation(
+        id: DocumentName,
+        caller: Caller,
+        parameters: Annotated[dict[str, JsonValue], Field(description="values by the names it declares")] = {},  # noqa: B006
+    ) -> Annotated[CallToolResult, ComputedValue]:
+        """Run the code in a note of type Attested Computation, over files if it reads them, and have the run attested.
+
+        Use it instead of computing that value yourself. Find such notes with search_documents, properties
+        ["type=attested computation"]. Show no value if the attester refused the run; else cite the receipt_id.
+
+        Example: run_computation(id="acme-computations-revenue", parameters={"year": 2026})
+        """
+        answer = await answer_of(app, lambda cancelled: app.code.start_computation(caller, id, parameters, cancelled))
+        view = ComputedValue.model_validate(answer).model_dump(mode="json", exclude_none=True)
+        view.setdefault("result", None)
+        return CallToolResult(content=[TextContent(type="text", text=as_text(view))], structured_content=view)
+
     return [
         loci_tool(
             create_memory_code_runner,
@@ -153,47 +187,8 @@ def python_tools(app: "App") -> list[LociTool]:
             idempotent=False,
             only_for_clients=True,
         ),
+        loci_tool(run_computation, title="Run a computation of a note", writes=True, only_for_clients=True),
     ]
-
-
-class ComputedValue(BaseModel):
-    """The answer of a computation, which `Computations.run` makes."""
-
-    result: JsonValue = Field(description="the value; null if the attester refused the run: then show no value")
-    attested: bool = Field(default=False, description="whether the attester of the note's author accepted the receipt")
-    reason: str | None = Field(default=None, description="why it is not attested")
-    receipt_id: str | None = Field(default=None, description="for scratchpad_read: cite it with the value")
-    path: str | None = Field(default=None, description="the note whose code ran: it is as trusted as its folder")
-    code_sha256: str | None = None
-    attester_sha256: str | None = None
-    validity: str | None = Field(default=None, description="if the definition may not hold: draft, retired, stale, …")
-    claim: str | None = Field(default=None, description="who verified the definition, as its bundle says")
-    status: Literal["running"] | None = Field(default=None, description="running: read the answer later")
-    scratchpad_id: str | None = None
-    hint: str | None = None
-
-
-def computation_tools(app: "App") -> list[LociTool]:
-    """`run_computation`."""
-
-    async def run_computation(
-        id: DocumentName,
-        caller: Caller,
-        parameters: Annotated[dict[str, JsonValue], Field(description="values by the names it declares")] = {},  # noqa: B006
-    ) -> Annotated[CallToolResult, ComputedValue]:
-        """Compute the value of a note of type Attested Computation by its own code, in the Python sandbox.
-
-        Use it instead of computing the value yourself. The note's attester checks the receipt. Find such notes with
-        search_documents, properties ["type=attested computation"].
-
-        Example: run_computation(id="acme-computations-revenue", parameters={"year": 2026})
-        """
-        answer = await answer_of(app, lambda cancelled: app.code.start_computation(caller, id, parameters, cancelled))
-        view = ComputedValue.model_validate(answer).model_dump(mode="json", exclude_none=True)
-        view.setdefault("result", None)
-        return CallToolResult(content=[TextContent(type="text", text=as_text(view))], structured_content=view)
-
-    return [loci_tool(run_computation, title="Run a computation of a note", only_for_clients=True, writes=True)]
 
 
 def _result(answer: JsonObject) -> CallToolResult:

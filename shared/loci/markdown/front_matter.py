@@ -143,7 +143,9 @@ def _text(value: object) -> str:
             return value.isoformat()
         case int() | float():
             return str(value)
-        case {"by": str() as by, **more}:
-            return f"{_text(at) if isinstance(at := more.get('at'), str | date) else ''} {by.strip()}".strip()
+        case {"by": str() as by, "at": str() | date() as at}:
+            return f"{_text(at)} {by.strip()}"
+        case {"by": str() as by}:
+            return by.strip()
         case _:
             return ""

@@ -330,10 +330,8 @@ def _in_fields(lines: Sequence[str]) -> Iterator[tuple[int, Relation, LinkPlace]
         at = field.end() if field else 0
         places = [*_wiki(line[at:], start + at)]
         if is_of_sources:
-            places += _sources(line, start)
-            yield from ((number, "source", place) for place in places)
-            places, relation = [], None
-        if relation and not places:
+            places, relation = [*places, *_sources(line, start)], "source"
+        if relation and not (places or is_of_sources):
             for piece in line[at:].split(","):
                 name = piece.strip().strip("[]").removeprefix("- ").strip(" '\"")
                 if name and not name.startswith("#"):

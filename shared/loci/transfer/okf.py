@@ -6,7 +6,8 @@ A document that came in with a `type` leaves as it came. The others get one; not
 import hashlib
 import json
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Final, cast
@@ -33,6 +34,7 @@ NOTE: Final = "Note"
 """The type of a document whose path tells no other."""
 MARK: Final = ".loci-okf.json"
 """The file that marks a folder as an export, with the hash of each file that it wrote."""
+CODE: Final = (".py", ".sql")
 LONGEST_DESCRIPTION: Final = 300
 _MARKED: Final = TypeAdapter(dict[str, str | dict[str, str]])
 CodeOf = Callable[[Document, str], tuple[str, bytes] | None]
@@ -47,6 +49,16 @@ class Bundle:
     left_out: list[UnreadableItem] = field(default_factory=list[UnreadableItem])
     concepts: int = 0
     """The number of documents in it, without indexes and logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A document, its path below the folder of the bundle, and its text."""
+
+    path: str
+    content: bytes
+    document: Document
+    load: Loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +78,7 @@ class _Change:
     by: str
 
 
-def bundle_of(items: Iterable[Loaded | UnreadableItem], folder: str | None, code_of: CodeOf) -> Bundle:
+def bundle_of(items: Iterable[Loaded | UnreadableItem], folder: str | None, code_of: CodeOf | None) -> Bundle:
     """The documents among the items, or those below the folder, as a bundle. `NotFound` if there are none."""
     bundle, concepts, changes = Bundle(), list[_Concept](), list[_Change]()
     below = f"{plain_path(folder)}/" if folder and plain_path(folder) else ""
@@ -77,7 +89,6 @@ def bundle_of(items: Iterable[Loaded | UnreadableItem], folder: str | None, code
         elif is_reserved(one.path):
             bundle.files[one.path] = one.content
         else:
-            bundle.files[one.path] = b""
             concepts.append(_add(bundle, one, below, changes, code_of))
     for one in sorted(renamed, key=lambda one: one.path):  # they take paths that are free
         concepts.append(_add(bundle, replace(one, path=_free(one.path, bundle.files)), below, changes, code_of))
@@ -85,20 +96,10 @@ def bundle_of(items: Iterable[Loaded | UnreadableItem], folder: str | None, code
         where = f" below {below}" if below else ""
         raise NotFound(f"There are no documents{where}", "Name a folder that list_directory_structure shows, or none")
     bundle.concepts = len(concepts)
-    for place in sorted({str(above) for one in [*bundle.files] for above in PurePosixPath(one).parents}):
+    for place in sorted({str(above) for one in concepts for above in PurePosixPath(one.path).parents}):
         _add_index(bundle, "" if place == "." else f"{place}/", concepts)
     _add_log(bundle, changes)
     return bundle
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A document, its path below the folder of the bundle, and its text."""
-
-    path: str
-    content: bytes
-    document: Document
-    load: Loaded
 
 
 def _texts(items: Iterable[Loaded | UnreadableItem], below: str, bundle: Bundle) -> Iterator[_Text]:
@@ -116,15 +117,16 @@ def _texts(items: Iterable[Loaded | UnreadableItem], below: str, bundle: Bundle)
                 yield _Text(path.removeprefix(below), _plain(content), document_in(one.item), one)
 
 
-def _add(bundle: Bundle, one: _Text, below: str, changes: list[_Change], code_of: CodeOf) -> _Concept:
+def _add(bundle: Bundle, one: _Text, below: str, changes: list[_Change], code_of: CodeOf | None) -> _Concept:
     text = _with_type(one.content.decode(), kind_of(one.document) or NOTE)
     bundle.files[one.path] = text.encode()
     concept = _concept(one.path, text.encode())
     if concept.type == COMPUTATION:
         _add_code(bundle, one, below, text, code_of)
     item = one.load.item
-    writes = (read_write(one.load.load(name)) for name in item.blobs if name != blob_key(item.key))
-    changes += _changes(concept, [write for write in writes if write])
+    with suppress(NotFound):  # a tool writes it now
+        writes = [read_write(one.load.load(name)) for name in item.blobs if name != blob_key(item.key)]
+        changes += _changes(concept, filter(None, writes))
     return concept
 
 
@@ -223,7 +225,7 @@ def _is_listing_or_log(name: str, text: str) -> bool:
     if matter.first("type"):  # a bundle had it there
         return True
     titles = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
-    is_log = name != LOG or (bool(titles) and all(map(LOGGED.match, titles)))
+    is_log = name != LOG or (bool(titles) and all(LOGGED.match(one) for one in titles))
     return is_log and matter.problem is None and {*matter.fields} <= {"okf_version"}
 
 
@@ -247,15 +249,15 @@ def _concept(path: str, content: bytes) -> _Concept:
     return _Concept(path, matter.first("type") or NOTE, " ".join(parsed.title.split()), described)
 
 
-def _add_code(bundle: Bundle, one: _Text, below: str, text: str, code_of: CodeOf) -> None:
+def _add_code(bundle: Bundle, one: _Text, below: str, text: str, code_of: CodeOf | None) -> None:
     """Add the files of code that a computation names: they are no documents, and it is worth nothing without them."""
     fields = nested_fields(text.splitlines())
     for resource in (fields.get("computation"), *(_resource(fields.get(name)) for name in ("executor", "attester"))):
         if not isinstance(resource, str) or SCHEME.match(resource):
             continue
-        if posixpath.splitext(resource)[1] in ("", ".md"):  # instructions, or a document of its own
+        if posixpath.splitext(resource)[1] not in CODE:  # instructions, a document of its own, or a file that is none
             continue
-        found = code_of(one.document, resource)
+        found = code_of(one.document, resource) if code_of else None
         if found and found[0].startswith(below):
             bundle.files[found[0].removeprefix(below)] = found[1]
         else:
@@ -266,12 +268,11 @@ def _resource(value: object) -> object:
     return cast("dict[object, object]", value).get("resource") if isinstance(value, dict) else None
 
 
-def _add_index(bundle: Bundle, folder: str, concepts: Iterable[_Concept]) -> None:
+def _add_index(bundle: Bundle, folder: str, concepts: Sequence[_Concept]) -> None:
     """Write the index of a folder, or add to the one that it has what that does not list."""
     own = [one for one in concepts if posixpath.dirname(one.path) == folder.rstrip("/")]
-    inside = [path.removeprefix(folder).split("/") for path in bundle.files if path.startswith(folder)]
+    inside = (one.path.removeprefix(folder).split("/") for one in concepts if one.path.startswith(folder))
     folders = sorted({parts[0] for parts in inside if len(parts) > 1})
-    code = sorted(name for name, *more in inside if not more and not name.endswith(".md"))
     written = bundle.files.get(f"{folder}{INDEX}", b"").decode()
     listed = {*_targets(folder, written)}
     sections: dict[str, list[str]] = {}
@@ -282,9 +283,6 @@ def _add_index(bundle: Bundle, folder: str, concepts: Iterable[_Concept]) -> Non
     for one in folders:
         if not listed & {f"{folder}{one}", f"{folder}{one}/{INDEX}"}:
             sections.setdefault("Subdirectories", []).append(_entry(one, f"{one}/{INDEX}"))
-    for one in code:
-        if f"{folder}{one}" not in listed:
-            sections.setdefault("Files", []).append(_entry(one, one))
     blocks = [f"# {_in_brackets(title)}\n\n" + "\n".join(entries) for title, entries in sections.items()]
     head = f'---\nokf_version: "{VERSION}"\n---\n' if not folder and not written else written.rstrip("\n")
     if blocks:
