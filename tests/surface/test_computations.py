@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 
 from loci.app import App
+from loci.code import computations
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
@@ -171,6 +172,16 @@ async def test_a_run_that_its_attester_does_not_accept_shows_no_value(
     assert answer["attested"] is False
     assert told in answer["reason"]
     assert (await receipt_of(python, answer))["receipt"]["result"] == 5
+
+
+async def test_an_attester_that_does_not_end_attests_nothing(
+    python: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(computations, "ATTESTER_SECONDS", 1.0)
+    endless = "def attest(receipt):\n    while True:\n        pass\n"
+    answer = await computed(python, took_in(python, tmp_path / "endless", "result = 5", endless))
+    assert (answer["result"], answer["attested"]) == (None, False)
+    assert "The attester failed" in answer["reason"]
 
 
 async def test_a_missing_attester_or_receipt_field_attests_nothing(python: App, tmp_path: Path) -> None:

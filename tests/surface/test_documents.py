@@ -30,7 +30,7 @@ Set SameSite to Lax in session_cookie.
     "README.md": "Plain words about nothing.\n",
 }
 ROW = {"id", "score", "match", "preview", "source", "snippet", "path", "lines", "date", "date_from"}
-EXPLAINED = {"context", "heading", "passages", "validity", "explain"}
+EXPLAINED = {"context", "heading", "passages", "validity", "claim", "explain"}
 
 
 @pytest.fixture
