@@ -44,7 +44,10 @@ NEEDED = {
 }
 ONE = [(scope, tool) for scope, tools in NEEDED.items() for tool in tools.split()]
 SEVERAL = [
-    *((("files:write", "documents:read"), tool) for tool in ("create_memory_code_runner", "run_memory_code")),
+    *(
+        (("files:write", "documents:read"), tool)
+        for tool in ("create_memory_code_runner", "run_memory_code", "run_computation")
+    ),
 ]
 FOR_ALL = {"scratchpad_read", "scratchpad_list", "pml_search_tools", "pml_call_tool"}
 """An entry of the scratchpad, and a call, need what the tool needs whose result or whose call it is."""

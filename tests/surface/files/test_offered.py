@@ -11,10 +11,10 @@ FILES = {
     *("get_memorylake_metadata", "search_memory", "read_memory", "fetch_memory"),
     *("add_memory", "ingestion_status", "delete_memory"),
     *("diff_versions", "verify_citation"),
-    *("create_memory_code_runner", "run_memory_code", "query_table", "save_artifact"),
+    *("create_memory_code_runner", "run_memory_code", "query_table", "save_artifact", "run_computation"),
     *("scratchpad_list", "scratchpad_read"),
 }
-UNLISTED = {"add_memory", "ingestion_status", "delete_memory", "diff_versions", "save_artifact"}
+UNLISTED = {"add_memory", "ingestion_status", "delete_memory", "diff_versions", "save_artifact", "run_computation"}
 """Found by `pml_search_tools`."""
 
 

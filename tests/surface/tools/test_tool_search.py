@@ -54,6 +54,7 @@ WISHES = {
     "remove a file for good": "delete_memory",
     "what changed between two versions of a file": "diff_versions",
     "keep the chart that the code wrote": "save_artifact",
+    "compute a figure by the attested computation of a note": "run_computation",
     "rename a note": "move_document",
     "delete a note": "delete_document",
     "undo the last write": "undo_write",
