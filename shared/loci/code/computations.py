@@ -20,14 +20,16 @@ from loci.code.python import LARGEST_CODE, PythonRun, Runner
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
+from loci.core.injections import warning_of
 from loci.core.json import Json, JsonObject, iso
 from loci.documents.api import Documents
 from loci.documents.bundles import COMPUTATION, claim_of, is_computation
-from loci.documents.document import Document
+from loci.documents.document import Document, DocumentText
 from loci.documents.ingest.local_files import below_root, is_document, read_file
 from loci.documents.validity import lacks_validity
 from loci.files.api import Files
 from loci.markdown.front_matter import nested_fields, read_front_matter
+from loci.markdown.nouns import BOM
 from loci.markdown.outline import outline_of_markdown
 from loci.sandbox.supervisor.bounded_json import parsed_json
 from loci.scratchpad.api import Scratchpad
@@ -97,36 +99,27 @@ class SanctionedCode:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
-    """A declared parameter."""
-
-    name: str
-    type: str
-    is_required: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Contract:
     """The contract in the front matter of a computation."""
 
-    parameters: tuple[Parameter, ...]
+    parameters: Mapping[str, tuple[str, bool]]
+    """The type of each parameter by its name, and True if it is required."""
     computation: str | None
     attester: str | None
     receipt: tuple[str, ...]
 
     def checked(self, values: JsonObject) -> JsonObject:
         """The values, if each is declared and of its type, and none is missing that is required."""
-        declared = {one.name: one for one in self.parameters}
-        faults = [f"{name!r} is not declared" for name in values if name not in declared]
-        for one in self.parameters:
-            if one.name not in values:
-                faults += [f"{one.name} ({one.type}) is missing"] if one.is_required else []
-            elif not TYPES[one.type](values[one.name]):
-                faults.append(f"{one.name} is no {one.type}")
+        faults = [f"{name!r} is not declared" for name in values if name not in self.parameters]
+        for name, (type, is_required) in self.parameters.items():
+            if name not in values:
+                faults += [f"{name} ({type}) is missing"] if is_required else []
+            elif not TYPES[type](values[name]):
+                faults.append(f"{name} is no {type}")
         if len(json.dumps(values).encode()) > LARGEST_VALUES:
             faults.append(f"they have more than {LARGEST_VALUES:,} bytes")
         if faults:
-            told = ", ".join(f"{one.name}: {one.type}" for one in self.parameters) or "none"
+            told = ", ".join(f"{name}: {type}" for name, (type, _) in self.parameters.items()) or "none"
             what = f"The parameters do not fit: {'; '.join(faults)[:LONGEST_REASON]}"
             raise Refused(what, f"It takes {told}", code="BAD_PARAMETERS")
         return values
@@ -177,7 +170,7 @@ class Computations:
     def prepare(self, owner: Owner, name: str, values: JsonObject) -> PreparedComputation:
         """Read the computation as it is now, and check the parameters. Raises `LociError` if it cannot run."""
         text = self._documents().read(owner, name, remember=False)
-        document, lines = text.document, text.text.splitlines()
+        document, lines = text.document, _lines(text)
         if not is_computation(document):
             advice = f"Find one with search_documents, properties type={COMPUTATION.casefold()}"
             raise Refused(f"{document.path} is no {COMPUTATION}", advice, code="NO_COMPUTATION")
@@ -193,7 +186,7 @@ class Computations:
         """Run it, have its attester check the receipt, and keep that. The value comes only if the check allows it."""
         owner, began = caller.owner, self._clock()
         it = self.prepare(owner, name, values)
-        names = [one.name for one in it.contract.parameters]
+        names = [*it.contract.parameters]
         code = COMPUTE.format(values=json.dumps(it.values), names=names, code=it.code.text)
         ran, content, inputs = self._runner().once(owner, code, VALUE, LARGEST_RESULT, cancelled)
         value = _value(ran, content, "The computation")
@@ -219,12 +212,13 @@ class Computations:
         told: JsonObject = {"receipt": receipt, "attester": attested}
         about = f"{it.document.path} {_canonical(it.values)}"[:200]
         kept = self._scratchpad.keep(owner, TOOL, json.dumps(told, ensure_ascii=False), about=about)
-        is_shown = attested["ok"] is not False
-        today = iso(self._clock())[:10]
+        shown = value if attested["ok"] is not False else None
+        today, reason = iso(self._clock())[:10], attested["reason"]
         return {
-            "result": value if is_shown else None,
+            "result": shown,
             "attested": attested["ok"] is True,
-            "reason": attested["reason"],
+            "reason": reason,
+            "warning": warning_of(f"{_canonical(shown)}\n{reason or ''}"),
             "receipt_id": kept.id,
             "path": it.document.path,
             "code_sha256": it.code.sha256,
@@ -275,8 +269,7 @@ class Computations:
         for path in _places(document.path, resource):
             if is_document(path):
                 if (found := catalog.find(owner, path).document) is not None:
-                    text = library.read(owner, found.id).text
-                    return SanctionedCode(path, code_in(path, text.splitlines(), None))
+                    return SanctionedCode(path, code_in(path, _lines(library.read(owner, found.id)), None))
             elif path.endswith(SUFFIX) and (content := self._file(owner, document, path)) is not None:
                 return SanctionedCode(path, _as_code(path, content))
         raise _bad(document.path, f"there is no {resource[:80]}, a {SUFFIX} file or a document with a block of Python")
@@ -306,7 +299,7 @@ def contract_of(path: str, lines: Sequence[str]) -> Contract:
     fields = nested_fields(lines)
     if (runtime := _text(fields.get("runtime"))) != RUNTIME:
         raise _bad(path, f"its runtime is {runtime[:40]!r}, and Loci runs only {RUNTIME!r}")
-    parameters, declared = list[Parameter](), fields.get("parameters") or ()
+    parameters, declared = dict[str, tuple[str, bool]](), fields.get("parameters") or ()
     for one in cast("list[object]", declared) if isinstance(declared, list | tuple) else [None]:
         about = cast("dict[object, object]", one) if isinstance(one, dict) else {}
         name, type = _text(about.get("name")), _text(about.get("type")).lower()
@@ -314,7 +307,7 @@ def contract_of(path: str, lines: Sequence[str]) -> Contract:
             raise _bad(path, f"{name[:40]!r} is no name of a parameter")
         if type not in TYPES:
             raise _bad(path, f"{type[:40]!r}, the type of {name[:40]}, is none of {', '.join(TYPES)}")
-        parameters.append(Parameter(name, type, _text(about.get("required")).lower() == "true"))
+        parameters[name] = type, _text(about.get("required")).lower() == "true"
     executor, attester = fields.get("executor"), fields.get("attester")
     about = cast("dict[object, object]", executor) if isinstance(executor, dict) else {}
     asked = about.get("receipt")
@@ -322,7 +315,7 @@ def contract_of(path: str, lines: Sequence[str]) -> Contract:
     checked_by = _text(cast("dict[object, object]", attester).get("resource")) if isinstance(attester, dict) else None
     if attester and not checked_by:
         raise _bad(path, "its attester names no resource")
-    return Contract(tuple(parameters), _text(fields.get("computation")) or None, checked_by, receipt)
+    return Contract(parameters, _text(fields.get("computation")) or None, checked_by, receipt)
 
 
 def code_in(path: str, lines: Sequence[str], section: str | None) -> str:
@@ -393,6 +386,10 @@ def _is_iso(value: Json, type: type[date]) -> bool:
         return isinstance(value, str) and bool(type.fromisoformat(value))
     except ValueError:
         return False
+
+
+def _lines(text: DocumentText) -> list[str]:
+    return text.text.removeprefix(BOM).replace("\r\n", "\n").split("\n")
 
 
 def _text(value: object) -> str:

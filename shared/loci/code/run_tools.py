@@ -116,6 +116,7 @@ class ComputedValue(BaseModel):
     result: JsonValue = Field(description="the value; null if the attester refused the run: then show no value")
     attested: bool = Field(default=False, description="whether the attester of the note's author accepted the receipt")
     reason: str | None = Field(default=None, description="why it is not attested")
+    warning: str | None = Field(default=None, description="if the value or the reason addresses the model")
     receipt_id: str | None = Field(default=None, description="for scratchpad_read: cite it with the value")
     path: str | None = Field(default=None, description="the note whose code ran: it is as trusted as its folder")
     code_sha256: str | None = None
