@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from loci.search.language_model import LanguageModel
     from loci.search.search import Search
     from loci.sessions.api import Sessions
+    from loci.sharing.api import Sharing
     from loci.transfer.api import Transfer
     from loci.transfer.owners import Owners
     from loci.workflows.api import Workflows
@@ -168,7 +169,21 @@ class App:
         from loci.authoring.api import Authoring
 
         locks = self.search_adapters.locks
-        return Authoring(self.settings, self.blobs, locks, self.documents.parts, self.wrote)
+        return Authoring(
+            self.settings,
+            self.blobs,
+            locks,
+            self.documents.parts,
+            self.wrote,
+            lambda owner, name: self.sharing.check_writable(owner, name),
+        )
+
+    @part
+    def sharing(self) -> "Sharing":
+        """The folders that owners share with each other, to be read."""
+        from loci.sharing.api import Sharing
+
+        return Sharing(self)
 
     @part
     def sessions(self) -> "Sessions":

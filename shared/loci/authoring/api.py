@@ -75,8 +75,12 @@ class Authoring:
         locks: WriteLocks,
         documents: DocumentParts,
         wrote: Callable[[Owner, str, str, Origin | None], None],
+        check_writable: Callable[[Owner, str], None] = lambda _, __: None,
     ) -> None:
-        """`wrote`: is told of each write: the tool, the path, and the origin, if it is known."""
+        """`wrote` is told of each write: the tool, the path, and the origin, if it is known.
+
+        `check_writable` refuses the names of what other owners share.
+        """
         self._wrote = wrote
         self._catalog = catalog = documents.catalog
         self._writer = writer = documents.writer
@@ -84,7 +88,7 @@ class Authoring:
         self._deletions = Deletions(catalog.records)
         self._history = History(blobs)
         roots = settings.write_roots if settings.mode == "embedded" else ()  # there are no folders on AWS
-        self._targets = WriteTargets(catalog, roots, documents.scan, settings.sessions_folder)
+        self._targets = WriteTargets(catalog, roots, documents.scan, settings.sessions_folder, check_writable)
         self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, locks)
 
         def moves() -> "Moves":

@@ -1,7 +1,7 @@
 """Finds the document that a tool may write, by its id, its path or the path of its file."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +42,8 @@ class WriteTargets:
     scan: FolderScan = PLAIN_SCAN
     read_only: str = ""
     """The folder whose documents only Loci writes: sessions with coding agents."""
+    check_writable: Callable[[Owner, str], None] = lambda _, __: None
+    """Raises `Refused` for a name of no document of the owner that stands for one of somebody else."""
 
     def find(self, owner: Owner, name: str) -> WriteTarget:
         """The target that the name means. `Refused` if nothing may be written there."""
@@ -52,6 +54,7 @@ class WriteTargets:
                 return WriteTarget(document.path, None)
             root = self.catalog.root_of(owner, document)
             return self._in_root(root, local_files.below_root(document.path))
+        self.check_writable(owner, name)
         _require_short(name)
         if name.startswith(("/", "~")):
             return self._by_file(owner, name)

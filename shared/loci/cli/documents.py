@@ -43,7 +43,7 @@ def search(
     """
     from loci.documents.tools.search_results import PASSAGE, render_results  # slow to load; `--help` does not need it
 
-    found = open_app(data, config).documents.search(LOCAL, query, limit=limit, room=PASSAGE)
+    found = open_app(data, config).sharing.search(LOCAL, query, limit=limit, room=PASSAGE)
     shown = render_results(found, query, explain=explain, tokens=sys.maxsize)
     if as_json:
         typer.echo(json.dumps(shown.model_dump(mode="json", exclude_none=not explain)))

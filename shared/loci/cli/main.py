@@ -61,6 +61,10 @@ COMMANDS: Final = {
         "List and end the connections of clients that a person has allowed on Loci's own page, without a key.",
     ),
     "owners": ("owners:cli", "List the owners, and delete everything that one of them has."),
+    "share": (
+        "share:share",
+        "Share a folder of your documents with another owner of this server, who may read and search it.",
+    ),
     "runner": ("models:runner", "Install the packages of the Python runner."),
     "service": ("service:cli", "Start Loci at login, and look whether it runs."),
 }

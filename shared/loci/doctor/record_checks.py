@@ -23,6 +23,7 @@ from loci.files import lake
 from loci.files.file import file_id, name_of, stored_file
 from loci.files.ingest import COLLECTION as FILES
 from loci.scratchpad import api as scratchpad
+from loci.sharing import shares
 
 MOST_NAMED = 50
 HISTORY = "history"
@@ -30,6 +31,7 @@ OF_LOCI: dict[str, Callable[[Record], object]] = {
     api_keys.KIND: api_keys.key_of,
     grants.KIND: grants.grant_of,
     oauth_clients.KIND: oauth_clients.client_of,
+    shares.KIND: shares.share_of,
 }
 OF_OWNERS: dict[str, Callable[[Record], object]] = {
     catalog.ROOT: catalog.root_of,  # before the documents, which need them

@@ -101,6 +101,14 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedDocument(Document):
+    """A document of another owner, with the id and the path that its reader knows."""
+
+    owner: str = ""
+    """The name of its owner."""
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentText:
     """The text of a document as it is now."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DEEPEST = 4
 MOST_AROUND = 200
 TOO_MANY = "There are more documents: use a smaller depth, or name a relation"
+ONLY_SHARED = "Another owner shares this: only direct links to what is shared, too, are shown"
 Direction = Literal["outgoing", "incoming", "both"]
 
 
@@ -85,10 +86,12 @@ def link_tools(app: "App") -> list[LociTool]:
         `similar` links are inferred and have no direction.
         """
         wanted = None if relation is None else relation_named(relation)
-        found = app.graph.links(caller.owner, id, direction=direction, relation=wanted, with_open=unresolved)
+        found, is_shared = app.sharing.links(
+            caller.owner, id, direction=direction, relation=wanted, with_open=unresolved
+        )
         edges = [_edge(one) for one in found]
-        if depth == 1:
-            return noted_list(edges, None)
+        if depth == 1 or is_shared:
+            return noted_list(edges, ONLY_SHARED if is_shared else None)
         around = app.graph.surroundings(
             caller.owner, id, depth=depth, limit=MOST_AROUND, direction=direction, relation=wanted
         )

@@ -69,13 +69,7 @@ def links_of(
     """Return the links of this relation, or all; `with_open` adds links to documents that do not exist."""
     graph = graphs.for_owner(owner)
     known = graph.documents
-    found: list[DocumentLink] = []
-    if direction != "incoming":
-        found += [seen_from(known, link, "outgoing", link.target) for link in graph.outgoing.get(id, ())]
-    if direction == "outgoing":
-        found += [_turned(known, link) for link in graph.incoming.get(id, ()) if link.relation in INVERSE]
-    if direction != "outgoing":
-        found += [seen_from(known, link, "incoming", link.source) for link in graph.incoming.get(id, ())]
+    found = written_links(graph, id, direction)
     if relation in (None, "similar"):  # comparing documents takes time: only those who want to know wait for it
         way = "incoming" if direction == "incoming" else "outgoing"
         similar = graphs.similar(owner, [id])[id]
@@ -83,6 +77,19 @@ def links_of(
     if with_open:
         found += [open_link(one) for one in graph.open.get(id, ())]
     return [one for one in found if relation is None or one.relation == relation]
+
+
+def written_links(graph: Graph, id: str, direction: Direction | Literal["both"]) -> list[DocumentLink]:
+    """Return the links between documents that one of the two writes."""
+    known = graph.documents
+    found: list[DocumentLink] = []
+    if direction != "incoming":
+        found += [seen_from(known, link, "outgoing", link.target) for link in graph.outgoing.get(id, ())]
+    if direction == "outgoing":
+        found += [_turned(known, link) for link in graph.incoming.get(id, ()) if link.relation in INVERSE]
+    if direction != "outgoing":
+        found += [seen_from(known, link, "incoming", link.source) for link in graph.incoming.get(id, ())]
+    return found
 
 
 def surroundings(

@@ -53,6 +53,7 @@ class Owners:
             if key.owner.key == owner.key and key.revoked is None:
                 app.api_keys.revoke(key.id)
         counts["connection"] = remove_grants(records, owner)
+        counts["share"] = app.sharing.shares.remove_all(owner)
         if records.list(owner, RUN, limit=1).records:
             counts["running workflow"] = app.workflows.abort_all(owner, REASON)
         app.finish()

@@ -90,6 +90,12 @@ class Persons:
         who = "somebody at this machine" if caller.proof == "local" else asked_by(caller.as_json())
         return Answerer(who, "page", is_person=False)
 
+    def check(self, caller: Caller, pin: str) -> None:
+        """Refuse a visitor who has not proved to be a person."""
+        by, lacks = self.answerer(caller, pin), self.lacking(caller)
+        if lacks and not by.is_person:
+            raise lacks
+
     def lacking(self, caller: Caller) -> LociError | None:
         """The refusal of a visitor who has not proved to be a person, which says how they do; None if they have."""
         if caller.is_person:

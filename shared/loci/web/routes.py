@@ -45,7 +45,7 @@ class Pages:
             *ToolRoutes(app, self._visitors, persons).routes(),
             *RunRoutes(app, self._visitors, questions).routes(),
             *questions.routes(),
-            *SettingsRoutes(app, self._visitors).routes(),
+            *SettingsRoutes(app, self._visitors, persons).routes(),
             *(_at_issuer(app, self._visitors) if app.settings.signs_in_at else ()),
             *(ConsentRoutes(app, self._visitors).routes() if app.settings.oauth == "built-in" else ()),
             Route("/ui/sign-in", self._visitors.form, methods=["GET"]),

@@ -1,11 +1,12 @@
-"""`/ui/settings`: the clients that a person let in, the Python executors that live, and what `loci doctor` says."""
+"""`/ui/settings`: clients that were let in, shared folders, living Python executors, and what `loci doctor` says."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -22,6 +23,7 @@ from loci.core.settings import Settings
 from loci.mcp.threads import SEARCHES, WRITES
 from loci.web.browser_auth import BrowserAuth, Nothing, Visit, first_rows, list_route
 from loci.web.page import HtmlPage, PageKind, shell_page
+from loci.web.question_routes import PIN_NEEDED, Persons
 
 if TYPE_CHECKING:
     from loci.code.python import LivingExecutor
@@ -33,21 +35,36 @@ LONGEST_FINDING: Final = 2_000
 MOST_FINDINGS: Final = 500
 
 
+class ShareRequest(BaseModel):
+    """A folder that a person shares."""
+
+    folder: Annotated[str, Field(min_length=1, max_length=1_000)]
+    receiver: Annotated[str, Field(min_length=1, max_length=1_100)]
+    value: Annotated[str, Field(max_length=200)] = ""
+    """The PIN of the person, where it is asked for."""
+
+
 class SettingsRoutes:
     """The page of settings."""
 
-    def __init__(self, app: App, visitors: BrowserAuth) -> None:
+    def __init__(self, app: App, visitors: BrowserAuth, persons: Persons) -> None:
         self._app = app
         self._grants = grants_of(app)
         self._visitors = visitors
+        self._persons = persons
 
     def routes(self) -> Sequence[Route]:
         visitors = self._visitors
         end_grant = visitors.change(Nothing, self._end_connection, "ui_end_connection")
         end_executor = visitors.change(Nothing, self._end_executor, "ui_end_executor")
+        share = visitors.change(ShareRequest, self._share, "ui_share")
+        end_share = visitors.change(Nothing, self._end_share, "ui_end_share")
         return [
             Route("/ui/settings", visitors.html_page("settings", self._page), methods=["GET"]),
             list_route(visitors, "/ui/settings/connections", self._connections, "ui_connections"),
+            list_route(visitors, "/ui/settings/shares", self._shares, "ui_shares"),
+            Route("/ui/settings/shares", share, methods=["POST"]),
+            Route("/ui/settings/shares/{id}/end", end_share, methods=["POST"]),
             list_route(visitors, "/ui/settings/executors", self._executors, "ui_executors", WRITES),
             # The page asks for it when it is there: it may take seconds.
             Route("/ui/settings/health", self._health, methods=["GET"]),
@@ -57,10 +74,14 @@ class SettingsRoutes:
 
     def _page(self, visit: Visit) -> HtmlPage:
         owner, facts = visit.caller.owner, dict[str, Json]()
-        facts["connections"] = first_rows(self._connections, owner, 2)
+        facts["connections"] = first_rows(self._connections, owner, 3)
+        facts["shares"] = first_rows(self._shares, owner, 3)
+        lacks = self._persons.lacking(visit.caller)
+        facts["asksPin"] = lacks is not None and lacks.code == PIN_NEEDED
+        facts["lacks"] = None if lacks is None or lacks.code == PIN_NEEDED else str(lacks)
         facts["how"] = _how_clients_come(self._app.settings)
         try:
-            facts["executors"] = first_rows(self._executors, owner, 2)
+            facts["executors"] = first_rows(self._executors, owner, 3)
         except Unavailable as error:
             facts |= {"executors": {"rows": [], "total": 0}, "why": str(error)}
         return shell_page(PAGE, visit, facts)
@@ -72,6 +93,27 @@ class SettingsRoutes:
     def _end_connection(self, visit: Visit, _: Nothing) -> JsonObject:
         ended = self._grants.revoke(visit.request.path_params["id"], visit.caller.owner)
         return {"ended": ended.id}
+
+    def _shares(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
+        shares = self._app.sharing.shares
+        given: list[JsonObject] = [
+            {"id": one.id, "folder": visible(one.folder), "with": visible(one.receiver_name), "since": one.since}
+            for one in shares.given(owner)
+        ]
+        received: list[JsonObject] = [
+            {"id": one.id, "folder": visible(one.place), "by": visible(one.giver_name), "since": one.since}
+            for one in shares.received(owner)
+        ]
+        return [*given, *received], len(given) + len(received)
+
+    def _share(self, visit: Visit, sent: ShareRequest) -> JsonObject:
+        """Share a folder. Only a person may."""
+        self._persons.check(visit.caller, sent.value)
+        made = self._app.sharing.give(visit.caller.owner, sent.folder, sent.receiver)
+        return {"shared": made.id}
+
+    def _end_share(self, visit: Visit, _: Nothing) -> JsonObject:
+        return {"ended": self._app.sharing.end(visit.caller.owner, visit.request.path_params["id"]).id}
 
     def _executors(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
         found = self._app.code.executors(owner)

@@ -190,17 +190,11 @@ class ToolRoutes:
         }
         return {"tools": [_row(seen, tools[one.tool.id]) for one in found if one.tool.id in tools]}
 
-    def _check_person(self, visit: Visit, pin: str) -> None:
-        """Refuse a visitor who has not proved to be a person."""
-        by, lacks = self._persons.answerer(visit.caller, pin), self._persons.lacking(visit.caller)
-        if lacks and not by.is_person:
-            raise lacks
-
     def _rule(self, visit: Visit, sent: RulesRequest) -> JsonObject:
         """Change the rules for a server. Only a person may."""
         from loci.gateway.configuration import ServerRules
 
-        self._check_person(visit, sent.value)
+        self._persons.check(visit.caller, sent.value)
         rules = ServerRules.model_validate(sent.model_dump(include={*ServerRules.model_fields}))
         return {"server": self._app.tools.rule(visit.caller.owner, sent.server, rules).name}
 
@@ -213,7 +207,7 @@ class ToolRoutes:
         if visit.caller.proof != "local":
             advice = f"Log in at a terminal there: loci tools login {sent.server}"
             raise Refused("Loci cannot reach this browser after the login", advice)
-        self._check_person(visit, sent.value)
+        self._persons.check(visit.caller, sent.value)
         oauth = tools.get(owner, sent.server).entry.oauth
 
         def begin() -> None:
@@ -240,7 +234,7 @@ class ToolRoutes:
 
     def _accept(self, visit: Visit, sent: Accepted) -> JsonObject:
         """Accept how a server has changed a tool. Only a person may."""
-        self._check_person(visit, sent.value)
+        self._persons.check(visit.caller, sent.value)
         self._app.tools.accept(visit.caller.owner, sent.server, {sent.tool: sent.version})
         return {"accepted": sent.tool}
 

@@ -12,7 +12,7 @@ from loci.core.identity import Caller
 from loci.core.injections import LONGEST_WARNING, warning_of
 from loci.core.trust import Trust, in_short, saw
 from loci.documents.bundles import claim_of, is_computation
-from loci.documents.document import DocumentText
+from loci.documents.document import DocumentText, SharedDocument
 from loci.documents.foreign import foreign_of
 from loci.markdown.excerpt import Excerpt, ExcerptRequest, Position
 from loci.mcp.answers import as_text
@@ -40,6 +40,10 @@ DocumentName = Annotated[
 """Writing says `path`, so that is understood, too."""
 
 
+def is_none(value: object) -> bool:
+    return value is None
+
+
 class OtherContent(BaseModel):
     """A further document of the same call, or why it could not be read."""
 
@@ -48,6 +52,7 @@ class OtherContent(BaseModel):
     hash: str | None = None
     result: str | None = None
     go_on: str | None = None
+    owner: str | None = None
     error: str | None = None
     trust: Trust | None = Field(default=None, exclude_if=lambda value: value is None)
     sources: str | None = Field(default=None, exclude_if=lambda value: value is None)
@@ -68,6 +73,7 @@ class Content(BaseModel):
     trust: Trust | None = Field(default=None, description=TRUST, exclude_if=lambda value: value is None)
     sources: str | None = Field(default=None, description="of those", exclude_if=lambda value: value is None)
     note: str | None = Field(description="what to know of it: characters that are lost, words that address a model")
+    owner: str | None = Field(default=None, exclude_if=is_none, description="who shares it, if not yours")
     more: list[OtherContent] = Field(
         default_factory=list[OtherContent], exclude_if=lambda value: not value, description="the documents of `more`"
     )
@@ -92,7 +98,7 @@ def reading_tool(app: "App") -> LociTool:
         Take the `id` and the `lines` or `heading` of a search result. Long notes come in parts: `go_on` says how to
         read the next.
         """
-        first = app.documents.read(caller.owner, id, is_shown=False)
+        first = app.sharing.read(caller.owner, id, is_shown=False)
         others = [_read(app, caller, name) for name in more]
         texts = [one for one in (first, *others) if isinstance(one, DocumentText)]
         room = BUDGET - sum(map(_overhead, texts)) - sum(ERROR_ROOM for one in others if isinstance(one, OtherContent))
@@ -115,7 +121,7 @@ def reading_tool(app: "App") -> LociTool:
 
 def _read(app: "App", caller: Caller, name: str) -> DocumentText | OtherContent:
     try:
-        return app.documents.read(caller.owner, name, is_shown=False)
+        return app.sharing.read(caller.owner, name, is_shown=False)
     except LociError as error:
         return OtherContent(id=name, error=f"{error.code}: {error}"[: ERROR_ROOM // 4])
 
@@ -157,6 +163,8 @@ def _content(text: DocumentText, part: Excerpt) -> Content:
     rest = part.rest
     column = rest.column if rest and rest.column > 1 else None
     following = {"start_line": rest and rest.line, "start_column": column, "end_line": rest and part.rest_ends}
+    document = text.document
+    owner = document.owner if isinstance(document, SharedDocument) else None
     says = ", ".join(f"{name}={value}" for name, value in following.items() if value)
     sources = foreign_of(text.document, part.first_line, part.last_line)
     saw(sources)
@@ -173,4 +181,5 @@ def _content(text: DocumentText, part: Excerpt) -> Content:
         trust="foreign" if sources else None,
         sources=in_short(sources) or None,
         note=". ".join(filter(None, (*_told(text), warning_of(part.text)))) or None,
+        owner=owner,
     )

@@ -14,7 +14,7 @@ from loci.core.injections import warning_of, without_hidden
 from loci.core.trust import Trust, in_short
 from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
 from loci.documents.bundles import claim_of
-from loci.documents.document import Document
+from loci.documents.document import Document, SharedDocument
 from loci.documents.foreign import foreign_of
 from loci.documents.validity import lacks_validity
 from loci.markdown.nouns import DateSource, DocumentDate
@@ -78,6 +78,7 @@ class SearchResult(BaseModel):
     date_from: DateSource | None = Field(
         default=None, description="what says the date; file, git: only its last change"
     )
+    owner: str | None = Field(default=None, description="who shares it, if not yours")
     trust: Trust | None = Field(
         default=None, description="foreign: texts of others may be in it", exclude_if=lambda one: one is None
     )
@@ -352,6 +353,7 @@ class _Answer:
             preview=beginning(chunk.title, TITLE),
             source=hit.source,
             snippet="",
+            **whose(self._found, hit.chunk.document),
             validity=self._validity(hit),
             date=dated and dated.day,
             date_from=dated and dated.source,
@@ -455,6 +457,7 @@ def row_of(
         lines=first.lines,
         date=dated and dated.day,
         date_from=dated and dated.source,
+        owner=document.owner if isinstance(document, SharedDocument) else None,
         validity=validity,
         claim=document and claim_of(document),
         passages=further or None,

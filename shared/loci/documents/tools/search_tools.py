@@ -37,7 +37,7 @@ def search_tools(app: "App") -> list[LociTool]:
     ) -> CallToolResult:
         """Search a part of the documents. In a time, "newest …" puts the newest first, undated copies last."""
         newest = asked_for_newest(query) if dates else None
-        found = app.documents.search(
+        found = app.sharing.search(
             owner, newest or query, limit=limit, room=PASSAGE, newest_first=newest is not None, part=part
         )
         undated = app.documents.undated(owner) if dates else None
@@ -114,7 +114,7 @@ def search_tools(app: "App") -> list[LociTool]:
     ) -> Annotated[CallToolResult, list[str]]:
         """List the folders of notes, to see how they are organised."""
         owner, part = caller.owner, asked_part(prefix, tags, dates, properties)
-        found = app.documents.directory(owner, part, depth, with_documents=documents)
+        found = app.sharing.directory(owner, part, depth, with_documents=documents)
         note = None
         if not found:
             no_folders = "There are no folders here; documents=true lists the documents"

@@ -1,4 +1,4 @@
-// Clients that were let in, Python executors that live, and what the doctor finds: the worst first.
+// Clients that were let in, folders that are shared, Python executors that live, and what the doctor finds: the worst first.
 const STATES = { running: 'code runs in it', idle: 'waits for code', saved: 'saved, without a process', new: 'has no variables' };
 const WORST = ['fault', 'warning', 'ok'];
 
@@ -22,6 +22,38 @@ function connectionRow(one) {
     chips('It may', one.may),
     filled('div', ['Connected ', timeOf(one.created), ', used last about ', timeOf(one.used), '; ends ', timeOf(one.until), goesOn], { className: 'under' }),
   );
+}
+
+function shareRow(one) {
+  const given = Boolean(one.with);
+  const send = () => ask(`settings/shares/${one.id}/end`, {}, {});
+  const end = async () => {
+    const question = given ? `End the sharing of ${one.folder}? ${one.with} finds nothing of it from now on.` : `Leave ${one.folder}? Your searches find nothing of it from now on.`;
+    if (!(await confirmed({ question, yes: given ? 'End sharing' : 'Leave', no: 'Keep it', send }))) return;
+    await shares.refresh();
+    find('content').focus();
+    say('Ended');
+  };
+  const act = button(given ? 'End sharing' : 'Leave', end, { className: 'act small gone', ariaLabel: `${given ? 'End sharing' : 'Leave'}: ${one.folder}` });
+  const told = given ? ['With ', element('b', one.with), ' since '] : [element('b', one.by), ' shares it with you since '];
+  return rowOf({ id: one.id, title: one.folder, mark: given ? 'by you' : 'with you', acts: [act] }, filled('div', [...told, timeOf(one.since)], { className: 'under', dir: 'auto' }));
+}
+
+function shareForm() {
+  const folder = element('input', undefined, { required: true, maxLength: 1000, autocomplete: 'off', placeholder: 'notes', name: 'folder' });
+  const receiver = element('input', undefined, { required: true, maxLength: 1100, autocomplete: 'off', placeholder: 'team/ann', name: 'with' });
+  const form = filled('form', [filled('label', ['Folder of your documents', folder]), filled('label', ['Who may read it', receiver]), element('button', 'Share', { className: 'act' })], { className: 'share' });
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    const sent = { folder: folder.value, receiver: receiver.value };
+    const question = `Let ${sent.receiver} read and search ${sent.folder}? What is put there later is shared, too, also by agents.`;
+    const pinned = facts.asksPin ? { field: 'Your PIN', type: 'password' } : {};
+    if (!(await confirmed({ question, yes: 'Share', no: 'Cancel', ...pinned, send: (value) => ask('settings/shares', {}, { ...sent, value }) }))) return;
+    form.reset();
+    await shares.refresh();
+    say('Shared');
+  });
+  return facts.lacks ? element('p', facts.lacks, { className: 'under' }) : form;
 }
 
 function executorRow(one) {
@@ -59,6 +91,8 @@ async function look() {
 }
 
 const connections = makeList('connections', 'settings/connections', { row: connectionRow, told: (answer) => (answer.total ? counted(answer, 'connection') : facts.how) });
+const shares = makeList('shares', 'settings/shares', { row: shareRow, told: (answer) => (answer.total ? counted(answer, 'shared folder') : 'You share no folder, and nobody shares one with you.') });
+find('shares').append(shareForm());
 const executors = makeList('executors', 'settings/executors', { row: executorRow, told: (answer) => (answer.total ? counted(answer, 'executor') : facts.why || 'There is no executor. create_memory_code_runner makes one.') });
 const again = button('Refresh', look, { className: 'step' });
 find('health').append(again);

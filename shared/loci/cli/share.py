@@ -1,0 +1,84 @@
+"""`loci share`: a person shares a folder of their documents with another owner, and ends that again."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loci.cli.credentials import check_person, prove_person
+from loci.cli.destination import StackOption, app_at
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, printable, value
+from loci.core.errors import NotFound, Refused
+
+if TYPE_CHECKING:
+    from loci.sharing.shares import Share
+
+
+def share(
+    folder: Annotated[
+        str | None,
+        typer.Argument(
+            help="A folder of your documents, such as notes. Default: list what is shared, by you and with you."
+        ),
+    ] = None,
+    receiver: Annotated[
+        str | None, value("The owner who may read it: TENANT/SUBJECT, or the name of their key.", "--with", "NAME")
+    ] = None,
+    revoke: Annotated[
+        bool,
+        typer.Option(
+            "--revoke", help="End it at once, also of a folder that others share with you: shared/NAME/FOLDER."
+        ),
+    ] = False,
+    stack: StackOption = None,
+    tenant: Annotated[str | None, value("The tenant of the owner who shares. Needs --subject.")] = None,
+    subject: Annotated[str | None, value("The subject of the owner who shares. Default: you.")] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Share a folder of your documents with another owner of this server, who may read and search it.
+
+    It asks for your PIN. What is put into the folder later is shared, too, whoever puts it there. Sessions with coding
+    agents, results and files of the lake stay yours.
+    """
+    owner = named_owner(tenant, subject)
+    check_person()
+    if folder is not None and not revoke:
+        if receiver is None:
+            raise Refused("With whom?", "Name an owner of this server: loci share FOLDER --with NAME")
+        prove_person(stack, data, config, needs_pin=True)
+    sharing = app_at(stack, data, config, "The shares").sharing
+    given, received = sharing.shares.given(owner), sharing.shares.received(owner)
+    if folder is None:
+        if as_json:
+            typer.echo(json.dumps({"given": [*map(_view, given)], "received": [*map(_view, received)]}))
+            return
+        lines = [f"You share {one.folder} with {one.receiver_name} since {one.since[:10]}" for one in given]
+        lines += [f"{one.giver_name} shares {one.place} with you since {one.since[:10]}" for one in received]
+        for line in lines or ["Nothing is shared. Share a folder with: loci share FOLDER --with NAME"]:
+            typer.echo(printable(line))
+        return
+    if not revoke:
+        made = sharing.give(owner, folder, receiver or "")
+        told = f"{made.receiver_name} may read {made.folder} from now on, as {made.place}"
+        typer.echo(
+            json.dumps(_view(made)) if as_json else printable(f"{told}. To end it: loci share --revoke {made.folder}")
+        )
+        return
+    plain = folder.strip("/")
+    ended = [one for one in given if one.folder == plain and receiver in (None, one.receiver_name, one.receiver.name)]
+    ended += [one for one in received if one.place == plain and receiver is None]
+    if not ended:
+        raise NotFound(f"{folder} is not shared like that", "List what is shared: loci share", code="SHARE_NOT_FOUND")
+    for one in ended:
+        sharing.end(owner, one.id)
+    if as_json:
+        typer.echo(json.dumps([_view(one) for one in ended]))
+    else:
+        typer.echo(printable("\n".join(f"Ended: {one.folder} with {one.receiver_name}" for one in ended)))
+
+
+def _view(one: "Share") -> dict[str, str]:
+    names = {"owner": one.giver.name, "with": one.receiver.name}
+    return {"id": one.id, "folder": one.folder, "place": one.place, **names, "since": one.since}
