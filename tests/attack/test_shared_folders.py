@@ -16,8 +16,9 @@ from loci.compose import build_app
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.settings import INSIDE, load_settings
+from loci.core.stores import Record
 from loci.mcp.http.application import asgi
-from loci.sharing.shares import KIND, Share
+from loci.sharing.shares import Share
 from tests.attack.conftest import ANN, BOB, Doors
 from tests.attack.doors import Door, uvicorn_door
 from tests.attack.test_approving import Browser
@@ -119,7 +120,10 @@ def attempts() -> list[tuple[str, Mapping[str, object]]]:
         ("read_node_content", {"id": "shared/ann/notes-plan", "more": names}),
         *(("explore_links", {"id": one, "direction": "both"}) for one in names),
         ("graph_neighbors", {"id": "shared/ann/notes-plan", "similar": True, "depth": 4}),
-        *(("find_gaps", {"kind": one}) for one in ("similar", "orphan", "stale", "dead")),
+        *(
+            ("find_gaps", {"kind": one})
+            for one in ("unlinked", "duplicate", "orphan", "stale", "dead_link", "contradiction")
+        ),
         ("cluster_documents", {}),
         ("suggest_reading", {"context": "the ferry"}),
         ("scratchpad_list", {}),
@@ -170,9 +174,14 @@ def test_a_name_that_is_not_shared_is_answered_as_one_that_nobody_has(
     doors: Doors, app: App, share: Share, bob: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In words and in the number of looks into the stores."""
-    looks: list[object] = []
-    get = type(app.records).get
-    monkeypatch.setattr(type(app.records), "get", lambda self, *given: looks.append(given) or get(self, *given))
+    looks: list[str] = []
+    get = app.records.get
+
+    def counted(owner: Owner, kind: str, key: str) -> Record | None:
+        looks.append(key)
+        return get(owner, kind, key)
+
+    monkeypatch.setattr(app.records, "get", counted)
 
     def answered(name: str) -> tuple[str, int]:
         before = len(looks)
@@ -199,9 +208,9 @@ def test_what_is_shared_cannot_be_written(doors: Doors, app: App, share: Share, 
             ("write_document", {"path": name, "content": "# Mine\n", "mode": "create"}),
             ("write_document", {"path": name, "content": "Mine.\n", "mode": "append"}),
             ("inject_tags", {"file_path": name, "tags": ["mine"]}),
-            ("delete_document", {"path": name, "expect": "0" * 64}),
-            ("move_document", {"path": name, "to": "own/stolen.md", "expect": "0" * 64}),
-            ("move_document", {"path": "own/boat.md", "to": name, "expect": "0" * 64}),
+            ("delete_document", {"path": name, "expected_hash": "0" * 64}),
+            ("move_document", {"path": name, "to": "own/stolen.md", "expected_hash": "0" * 64}),
+            ("move_document", {"path": "own/boat.md", "to": name, "expected_hash": "0" * 64}),
         ):
             answer = asked(doors, bob, tool, **arguments)
             if tool == "move_document" and arguments["path"] == "own/boat.md" and not name.endswith(".md"):
@@ -271,19 +280,17 @@ def test_only_a_folder_with_notes_of_the_owner_is_shared(library: App, folder: s
 def test_no_tool_shares(doors: Doors, library: App, ann: str) -> None:
     listed = doors.uvicorn.ask(legacy(rpc("tools/list"), ann)).message["result"]["tools"]
     assert not [one["name"] for one in listed if "share" in one["name"] and "shared" not in one["name"]]
-    tries: list[tuple[str, dict[str, object]]] = [
-        (tool, {"folder": "notes", "with": "acme/bob"}) for tool in ("share", "loci:share", "give", "sharing.give")
-    ]
-    tries += [("pml_call_tool", {"tool": one, "arguments": {"folder": "notes"}}) for one in ("share", "loci:share")]
-    tries += [
-        ("write_document", {"path": one, "content": "{}", "mode": "create"})
-        for one in ("share/x.md", f"../{KIND}/x.md")
-    ]
-    tries += [("add_memory", {"name": f"{KIND}.json", "text": "{}"})]
     plan = {"tasks": [{"id": "t", "tool": "loci:share", "arguments": {"folder": "notes"}}]}
-    tries += [
+    tries: list[tuple[str, Mapping[str, object]]] = [
+        *((tool, {"folder": "notes", "with": "acme/bob"}) for tool in ("share", "loci:share", "give", "sharing.give")),
+        *(("pml_call_tool", {"tool": one, "arguments": {"folder": "notes"}}) for one in ("share", "loci:share")),
+        *(
+            ("write_document", {"path": one, "content": "{}", "mode": "create"})
+            for one in ("share/x.md", "../share/x.md")
+        ),
+        ("add_memory", {"name": "share.json", "text": "{}"}),
         ("pml_execute_dag", {"workflow": plan}),
-        ("pml_execute_code", {"code": "return await mcp.loci.share({})", "intent": "x"}),
+        ("pml_execute_code", {"code": "return await mcp.loci.share({})", "intent": "Share notes"}),
     ]
     for tool, arguments in tries:
         doors.uvicorn.ask(legacy(call(tool, arguments), ann))

@@ -29,7 +29,8 @@ def url(tmp_path: Path) -> Generator[str]:
         Pins(app.records, time.time).set(PIN)
         for owner in (LOCAL, ANN, HOSTILE):
             app.documents.parts.library.add(owner, "notes/plan.md", b"# Plan\n")
-        app.sharing.give(ANN, "notes", "local"), app.sharing.give(HOSTILE, "notes", "local")
+        for giver in (ANN, HOSTILE):
+            app.sharing.give(giver, "notes", "local")
         yield f"http://127.0.0.1:{door.port}/ui/settings"
 
 

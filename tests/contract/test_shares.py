@@ -56,7 +56,8 @@ def test_a_share_is_seen_by_its_two_owners_and_ends_at_once(shared: Shared) -> N
 
 def test_nothing_of_a_removed_owner_is_left_to_a_new_one_of_the_name(shared: Shared) -> None:
     shares = shared.open()
-    shares.give(ANN, "notes", BOB), shares.give(BOB, "plans", ANN), shares.give(EVE, "notes", BOB)
+    for giver, receiver in ((ANN, BOB), (BOB, ANN), (EVE, BOB)):
+        shares.give(giver, "notes", receiver)
     assert shares.remove_all(ANN) == 2
     assert [one.giver for one in shares.received(BOB)] == [EVE]
 

@@ -112,7 +112,7 @@ def search_tools(app: "App") -> list[LociTool]:
         dates: Dates = None,
         properties: Properties = {},  # noqa: B006
     ) -> Annotated[CallToolResult, list[str]]:
-        """List the folders of notes, to see how they are organised."""
+        """List the folders of notes, to see their order."""
         owner, part = caller.owner, asked_part(prefix, tags, dates, properties)
         found = app.sharing.directory(owner, part, depth, with_documents=documents)
         note = None
