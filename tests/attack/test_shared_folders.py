@@ -88,6 +88,28 @@ def test_a_shared_document_is_read_by_id_and_path(doors: Doors, share: Share, bo
     assert (read["id"], read["owner"], read["trust"]) == ("shared/ann/notes-plan", "ann", "foreign")
 
 
+def test_a_connector_and_a_page_show_it_with_its_owner(doors: Doors, share: Share, bob: str) -> None:
+    door, id = doors.uvicorn, "document:shared/ann/notes-plan"
+    found = door.ask(legacy(call("search", {"query": "ferry plan"}), bob).at("/mcp/search")).message
+    assert id in [one["id"] for one in found["result"]["structuredContent"]["results"]]
+    read = door.ask(legacy(call("fetch", {"id": id}), bob).at("/mcp/search")).message["result"]["structuredContent"]
+    assert (read["text"], read["metadata"]["owner"], read["metadata"]["trust"]) == (
+        NOTES["notes/plan.md"],
+        "ann",
+        "foreign",
+    )
+    shown = (("Host", "loci.test"), ("Authorization", f"Bearer {bob}"))
+    results = json.loads(door.ask(Ask(b"", shown, "GET", "/ui/search/results?q=ferry")).body)["results"]
+    assert {one["owner"] for one in results} == {None, "ann"}
+    answer = door.ask(Ask(b"", shown, "GET", "/ui/search/documents/shared%2Fann%2Fnotes-plan"))
+    page = json.loads(answer.body)
+    assert (page["owner"], page["linked_by"]) == ("ann", 1)
+    assert b"shared/ann/notes-times" in answer.body  # where a link leads
+    assert not [one for one in SECRETS if one in answer.body.decode()]
+    for id in ("shared%2Fann%2Fprivate-basilisk", "shared%2Fann%2Fnotes-session", "private-basilisk", "..%2Fsettings"):
+        assert door.ask(Ask(b"", shown, "GET", f"/ui/search/documents/{id}")).status == 404, id
+
+
 def test_links_lead_only_to_what_is_shared(doors: Doors, share: Share, bob: str) -> None:
     for direction in ("outgoing", "incoming", "both"):
         more = {"direction": direction, "unresolved": True, "depth": 3}

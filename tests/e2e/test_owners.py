@@ -16,7 +16,7 @@ import pytest
 from loci.app import App
 from loci.authoring.edit_draft import EditDraft
 from loci.compose import build_app
-from loci.core.identity import Caller, Owner
+from loci.core.identity import LOCAL, Caller, Owner
 from loci.core.settings import load_settings
 from loci.transfer.items import Loaded
 from tests.e2e.in_process import loci
@@ -58,6 +58,8 @@ def fill(app: App, owner: Owner, *, workflows: bool) -> None:
     granted(app, owner)
     for text in ("# Note\n", words):
         app.authoring.write(owner, "notes/a.md", EditDraft("append" if text == words else "create", text), expect=None)
+    app.sharing.give(owner, "notes", "local")
+    app.sharing.shares.give(LOCAL, "notes", owner)
     app.files.add(owner, "report.txt", words.encode())
     app.scratchpad.keep(owner, "search_documents", words * 20_000)  # too large for an item of DynamoDB
     app.tools.add(owner, "shop", {"url": "https://shop.example.com/mcp"})

@@ -48,7 +48,7 @@ def share(
         if receiver is None:
             raise Refused("With whom?", "Name an owner of this server: loci share FOLDER --with NAME")
         prove_person(stack, data, config, needs_pin=True)
-    sharing = app_at(stack, data, config, "The shares").sharing
+    sharing = app_at(stack, data, config, "The shares", whole=folder is not None).sharing
     given, received = sharing.shares.given(owner), sharing.shares.received(owner)
     if folder is None:
         if as_json:

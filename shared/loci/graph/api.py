@@ -41,7 +41,8 @@ class DocumentGraph:
 
     def readable(self, owner: Owner, name: str, first: int = 0) -> ReadableDocument:
         """A document for a person, from this character on: as elements, with links that work, and the links to it."""
-        return readable_document(self._documents.library, self.graphs, owner, name, first)
+        read = self._documents.library.read(owner, name)
+        return readable_document(read, self.graphs.for_owner(owner), read.document, first)
 
     def links(
         self,

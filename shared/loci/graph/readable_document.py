@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from loci.core.identity import Owner
 from loci.core.json import Json
-from loci.documents.document import Document
-from loci.documents.library import Library
-from loci.graph.graphs import Graphs
+from loci.documents.document import Document, DocumentText
+from loci.graph.graph import Graph
 from loci.graph.neighbourhood import DocumentLink, seen_from
 from loci.markdown.front_matter import read_front_matter
 from loci.markdown.nouns import BOM, Mention
@@ -36,20 +34,20 @@ class ReadableDocument:
     """The number of these links."""
 
 
-def readable_document(library: Library, graphs: Graphs, owner: Owner, name: str, first: int = 0) -> ReadableDocument:
-    """The document with this id or path, from this character on. Raises `NotFound` if it does not exist."""
-    read = library.read(owner, name)
-    document, graph = read.document, graphs.for_owner(owner)
+def readable_document(read: DocumentText, graph: Graph, stored: Document, first: int = 0) -> ReadableDocument:
+    """The document from this character on. `stored`: its record, if the graph shows documents under other names."""
+    document = read.document
     text = read.text.removeprefix(BOM).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     shown, following = _part(text, first)
 
     def resolved(mention: Mention) -> str | None:
-        found = graph.source.names.resolve(document.written_at or document.path, mention)
-        return found.document if found else None
+        found = graph.source.names.resolve(stored.written_at or stored.path, mention)
+        target = graph.documents.get(found.document) if found else None
+        return target and target.id
 
     lines = shown.split("\n")
     matter = 0 if first else read_front_matter(lines).lines
-    links = graph.incoming.get(document.id, ())
+    links = graph.incoming.get(stored.id, ())
     return ReadableDocument(
         document=document,
         front_matter="\n".join(lines[1 : matter - 1]),

@@ -13,6 +13,7 @@ from loci.core.errors import NotFound
 from loci.core.identity import Caller, Owner
 from loci.core.injections import warning_of
 from loci.core.scopes import check_scopes
+from loci.documents.document import FOREIGN, SharedDocument
 from loci.files.search_query import FileScope, parsed
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
@@ -31,7 +32,7 @@ LARGEST: Final = 50_000
 PASSAGES: Final = 200
 """Passages of a file that a fetch looks at."""
 ROOM: Final = 200
-SHAPE: Final = re.compile(r"(document:[^@]{1,200}|file:[^~]{1,64})(?:@(\d{1,9}))?(?:~(\d{1,6}))?", re.DOTALL)
+SHAPE: Final = re.compile(r"(document:.{1,1100}?|file:[^~]{1,64})(?:@(\d{1,9}))?(?:~(\d{1,6}))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def lookup_tools(app: "App") -> list[LociTool]:
         return Results(results=[Result(id=one.id, title=title, url=one.url(base)) for _, one, title in best])
 
     def fetch(
-        id: Annotated[str, Field(min_length=1, max_length=300, description="from search, or from metadata.next")],
+        id: Annotated[str, Field(min_length=1, max_length=1200, description="from search, or from metadata.next")],
         caller: Caller,
     ) -> Fetched:
         """Read a document or a file that search found. `metadata.next` is the id of the rest, if there is more."""
@@ -126,7 +127,7 @@ Found = tuple[float, LookupEntry, str]
 
 
 def _documents(app: "App", owner: Owner, query: str) -> Sequence[Found]:
-    found = app.documents.search(owner, query, limit=MOST, room=ROOM)
+    found = app.sharing.search(owner, query, limit=MOST, room=ROOM)
     known = found.documents
     return [
         (hit.score, LookupEntry(is_file=False, name=id), known[id].title if id in known else id)
@@ -152,12 +153,14 @@ def _files(app: "App", owner: Owner, query: str) -> Sequence[Found]:
 
 
 def _read_document(app: "App", owner: Owner, entry: LookupEntry) -> Fetched:
-    read = app.documents.read(owner, entry.name)
+    read = app.sharing.read(owner, entry.name)
     document, first = read.document, entry.first or 0
     if first and first >= len(read.text):
         raise _past_end(entry, f"{len(read.text)} characters")
     end = first + LARGEST
     metadata = {"path": document.path}
+    if isinstance(document, SharedDocument):
+        metadata |= {"owner": document.owner, "trust": FOREIGN}
     if document.dated:
         metadata["date"] = document.dated.day
     if end < len(read.text):

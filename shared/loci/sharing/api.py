@@ -13,7 +13,9 @@ from loci.documents.document import DOCUMENT_ID, SESSION_TYPE, Document, Documen
 from loci.documents.filtering import EVERY_PART, PROPERTY, LibraryPart, directory
 from loci.documents.foreign import saw_titles
 from loci.documents.ingest.local_files import is_document, plain_path
+from loci.graph.graph import Graph
 from loci.graph.neighbourhood import Direction, DocumentLink, written_links
+from loci.graph.readable_document import ReadableDocument, readable_document
 from loci.markdown.nouns import Relation
 from loci.search.ranking import Chunk, Hit, Ranking, Stage
 from loci.sharing.shares import SHARED, Share, Shares, found_in
@@ -131,18 +133,19 @@ class Sharing:
             own = self._app.graph.links(owner, name, direction=direction, relation=relation, with_open=with_open)
             return own, False
         share, document = found
-        mine = [one for one in self.shares.received(owner) if one.giver == share.giver]
-        graph = self._app.graph.graphs.for_owner(share.giver)
-        near = {link.target for link in graph.outgoing.get(document.id, ())}
-        near |= {link.source for link in graph.incoming.get(document.id, ())}
-        # As they are now: a graph may be older than the move of a document.
-        now = self._app.documents.parts.catalog.load(share.giver, sorted({document.id, *near}))
-        seen = {id: _shared(by, one) for id, one in now.items() if (by := _covering(mine, one))}
-        around = graph.among(seen.keys())
-        links = written_links(replace(around, documents=seen), document.id, direction) if document.id in seen else []
+        graph = self._graph(share, document)
+        links = written_links(graph, document.id, direction) if document.id in graph.documents else []
         shown = [replace(one, other_targets=()) for one in links if relation in (None, one.relation)]
         saw_titles(seen.values())
         return shown, True
+
+    def readable(self, owner: Owner, name: str, first: int = 0) -> ReadableDocument:
+        """A document for a person, with the links to what they may read, too."""
+        found = self._named(owner, name)
+        if found is None:
+            return self._app.graph.readable(owner, name, first)
+        share, document = found
+        return readable_document(self.read(owner, name), self._graph(share, document), document, first)
 
     def directory(
         self, owner: Owner, part: LibraryPart, depth: int | None = None, *, with_documents: bool = False
@@ -198,6 +201,17 @@ class Sharing:
             if one and share.covers(one):
                 found.setdefault(f"{share.giver.key}/{one.id}", (share, one))
         return next(iter(found.values())) if len(found) == 1 else None
+
+    def _graph(self, share: Share, document: Document) -> Graph:
+        """The document with those that are linked with it, as far as the receiver may read them, by their names."""
+        mine = [one for one in self.shares.received(share.receiver) if one.giver == share.giver]
+        graph = self._app.graph.graphs.for_owner(share.giver)
+        near = {link.target for link in graph.outgoing.get(document.id, ())}
+        near |= {link.source for link in graph.incoming.get(document.id, ())}
+        # As they are now: a graph may be older than the move of a document.
+        now = self._app.documents.parts.catalog.load(share.giver, sorted({document.id, *near}))
+        seen = {id: _shared(by, one) for id, one in now.items() if (by := _covering(mine, one))}
+        return replace(graph.among(seen.keys()), documents=seen)
 
     def _is_own(self, owner: Owner, path: str) -> bool:
         """True if the owner has a document of their own at the path."""

@@ -13,6 +13,7 @@ from loci.app import App
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
+from loci.documents.document import SharedDocument
 from loci.documents.tools.search_results import PASSAGE, render_results
 from loci.files.finder import NO_FILE
 from loci.files.search_query import FileScope, parsed
@@ -69,7 +70,7 @@ class SearchRoutes:
             Route("/ui/search", visitors.html_page("search", self._page)),
             # A search keeps a core busy, and so does the rendering of a document.
             Route("/ui/search/results", visitors.facts(self._search, "ui_search", SEARCHES)),
-            Route("/ui/search/documents/{id}", visitors.facts(self._document, "ui_readable_document", SEARCHES)),
+            Route("/ui/search/documents/{id:path}", visitors.facts(self._document, "ui_readable_document", SEARCHES)),
         ]
 
     def _page(self, visit: Visit) -> HtmlPage:
@@ -100,7 +101,7 @@ class SearchRoutes:
     def _documents(self, owner: Owner, question: str) -> tuple[list[Found], JsonObject]:
         """The documents as the tool gives them, and what is to be known of the search."""
         try:
-            found = self._app.documents.search(owner, question, limit=FOUND, room=PASSAGE)
+            found = self._app.sharing.search(owner, question, limit=FOUND, room=PASSAGE)
         except LociError as error:  # files may be found all the same
             return [], _failed(error)
         view = render_results(found, question, explain=True)
@@ -135,7 +136,7 @@ class SearchRoutes:
 
     def _document(self, owner: Owner, request: Request) -> JsonObject:
         first = number_in(request, "from") or 0
-        return _readable(self._app.graph.readable(owner, request.path_params["id"], first))
+        return _readable(self._app.sharing.readable(owner, request.path_params["id"], first))
 
 
 def telling_words(question: str) -> Sequence[str]:
@@ -184,6 +185,7 @@ def _readable(read: ReadableDocument) -> JsonObject:
         "tags": [*document.tags],
         "date": document.dated and document.dated.day,
         "date_from": document.dated and document.dated.source,
+        "owner": document.owner if isinstance(document, SharedDocument) else None,
         "front_matter": read.front_matter,
         "elements": [*read.elements],
         "next": read.next,

@@ -48,6 +48,6 @@ const documentOpener = {
       more,
       ...(read.linked_by > 0 ? backlinksOf(read) : []),
     ];
-    return { title: read.title, line: [read.path, date].filter(Boolean).join(', '), parts, after: () => part && goTo(part) };
+    return { title: read.title, line: [read.path, date, read.owner && `shared by ${read.owner}`].filter(Boolean).join(', '), parts, after: () => part && goTo(part) };
   },
 };

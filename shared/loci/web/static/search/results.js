@@ -72,7 +72,7 @@ function makeResults() {
       const body = [heading && element('span', heading, { className: 'under', dir: 'auto' }), ...textOf(text, !/\.te?xt$/i.test(one.path))];
       return passage(linesOf(lines), href, `${linesOf(lines)} of ${one.preview}`, body, at > 0);
     });
-    return rowFor(one, one.preview, href, [one.path, date].filter(Boolean).join(', '), [...shown, one.context && note(one.context)]);
+    return rowFor(one, one.preview, href, [one.path, date, one.owner && `shared by ${one.owner}`].filter(Boolean).join(', '), [...shown, one.context && note(one.context)]);
   }
 
   function fileOf(file) {
