@@ -37,6 +37,7 @@ NOTES = {
     "notes-more/times2.md": "# Ferry Basilisk times\n\nferry swordfish [[plan]]\n",
     "private/basilisk.md": "---\ntags: [merger]\nsupersedes: '[[plan]]'\nstage: merger\n---\n# Basilisk\n\nferry\n",
     "notes/session.md": "---\ntype: coding-session\n---\n# Basilisk session\n\nferry swordfish\n",
+    "sessions/claude/talk.md": "# Basilisk talk\n\nferry swordfish\n",
     "Notes/other.md": "# Basilisk of another case\n\nferry swordfish\n",
 }
 PIN = "hedgehog 7"

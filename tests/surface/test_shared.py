@@ -1,9 +1,12 @@
 """Documents that another owner shares, on each runtime."""
 
+from pathlib import Path
+
 import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
+from loci.lookup.tools import LookupEntry, entry_of
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 from tests.surface.runtimes import RUNTIMES
@@ -47,3 +50,29 @@ async def test_what_others_share_is_found_on_each_runtime(app: App, connect: Con
         assert (read["owner"], read["trust"], read["more"][0]["owner"]) == ("acme/ann", "foreign", "acme/ann")
         app.sharing.end(LOCAL, share.id)
         assert await found() == ["own-boat"]
+
+
+def test_a_place_in_a_document_of_an_owner_with_an_address_is_found() -> None:
+    entry = entry_of("document:shared/ann@example.org/notes-plan@50")
+    assert (entry.name, entry.first) == ("shared/ann@example.org/notes-plan", 50)
+    assert entry_of(LookupEntry(False, entry.name).id).name == entry.name
+
+
+def test_another_folder_that_gets_the_name_is_not_shared(app: App, tmp_path: Path) -> None:
+    first, second = (tmp_path / place / "notes" for place in ("first", "second"))
+    for folder, name in ((first, "plan"), (second, "diary")):
+        folder.mkdir(parents=True)
+        (folder / f"{name}.md").write_text("# Ferry\n\nferry\n")
+    app.documents.ingest(ANN, [str(first)])
+    share = app.sharing.give(ANN, "notes", "local")
+
+    def found() -> list[str]:
+        return [one.chunk.document for one in app.sharing.search(LOCAL, "ferry", limit=9, room=99).ranking.hits]
+
+    assert found() == ["shared/acme/ann/notes-plan"]
+    app.documents.forget(ANN, ["notes"], lambda _: None)
+    app.documents.ingest(ANN, [str(second)])
+    assert [one.path for one in app.documents.all(ANN)] == ["notes/diary.md"]
+    assert found() == []
+    again = app.sharing.give(ANN, "notes", "local")
+    assert (again.id, found()) == (share.id, ["shared/acme/ann/notes-diary"])

@@ -9,8 +9,11 @@ from loci.cli.credentials import check_person, prove_person
 from loci.cli.destination import StackOption, app_at
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, printable, value
 from loci.core.errors import NotFound, Refused
+from loci.core.identity import Owner
+from loci.core.json import Json, JsonObject
 
 if TYPE_CHECKING:
+    from loci.sharing.api import Sharing
     from loci.sharing.shares import Share
 
 
@@ -49,36 +52,36 @@ def share(
             raise Refused("With whom?", "Name an owner of this server: loci share FOLDER --with NAME")
         prove_person(stack, data, config, needs_pin=True)
     sharing = app_at(stack, data, config, "The shares", whole=folder is not None).sharing
-    given, received = sharing.shares.given(owner), sharing.shares.received(owner)
+    told: Json
     if folder is None:
-        if as_json:
-            typer.echo(json.dumps({"given": [*map(_view, given)], "received": [*map(_view, received)]}))
-            return
+        given, received = sharing.shares.given(owner), sharing.shares.received(owner)
+        told = {"given": [_view(one) for one in given], "received": [_view(one) for one in received]}
         lines = [f"You share {one.folder} with {one.receiver_name} since {one.since[:10]}" for one in given]
         lines += [f"{one.giver_name} shares {one.place} with you since {one.since[:10]}" for one in received]
-        for line in lines or ["Nothing is shared. Share a folder with: loci share FOLDER --with NAME"]:
-            typer.echo(printable(line))
-        return
-    if not revoke:
+        lines = lines or ["Nothing is shared. Share a folder with: loci share FOLDER --with NAME"]
+    elif revoke:
+        ended = _end(sharing, owner, folder, receiver)
+        told = [_view(one) for one in ended]
+        lines = [f"Ended: {one.folder} with {one.receiver_name}" for one in ended]
+    else:
         made = sharing.give(owner, folder, receiver or "")
-        told = f"{made.receiver_name} may read {made.folder} from now on, as {made.place}"
-        typer.echo(
-            json.dumps(_view(made)) if as_json else printable(f"{told}. To end it: loci share --revoke {made.folder}")
-        )
-        return
+        told, end = _view(made), f"loci share --revoke {made.folder}"
+        lines = [f"{made.receiver_name} may read {made.folder} from now on, as {made.place}. To end it: {end}"]
+    for line in [json.dumps(told)] if as_json else map(printable, lines):
+        typer.echo(line)
+
+
+def _end(sharing: "Sharing", owner: Owner, folder: str, receiver: str | None) -> "list[Share]":
+    """End what the owner shares under this name, with that owner or all, or what others share with them."""
     plain = folder.strip("/")
-    ended = [one for one in given if one.folder == plain and receiver in (None, one.receiver_name, one.receiver.name)]
-    ended += [one for one in received if one.place == plain and receiver is None]
+    given = (one for one in sharing.shares.given(owner) if one.folder == plain)
+    ended = [one for one in given if receiver in (None, one.receiver_name, one.receiver.name)]
+    ended += [one for one in sharing.shares.received(owner) if one.place == plain and receiver is None]
     if not ended:
         raise NotFound(f"{folder} is not shared like that", "List what is shared: loci share", code="SHARE_NOT_FOUND")
-    for one in ended:
-        sharing.end(owner, one.id)
-    if as_json:
-        typer.echo(json.dumps([_view(one) for one in ended]))
-    else:
-        typer.echo(printable("\n".join(f"Ended: {one.folder} with {one.receiver_name}" for one in ended)))
+    return [sharing.end(owner, one.id) for one in ended]
 
 
-def _view(one: "Share") -> dict[str, str]:
-    names = {"owner": one.giver.name, "with": one.receiver.name}
+def _view(one: "Share") -> JsonObject:
+    names: JsonObject = {"owner": one.giver.name, "with": one.receiver.name}
     return {"id": one.id, "folder": one.folder, "place": one.place, **names, "since": one.since}

@@ -13,15 +13,15 @@ from loci.documents.document import DOCUMENT_ID, SESSION_TYPE, Document, Documen
 from loci.documents.filtering import EVERY_PART, PROPERTY, LibraryPart, directory
 from loci.documents.foreign import saw_titles
 from loci.documents.ingest.local_files import is_document, plain_path
-from loci.graph.graph import Graph
-from loci.graph.neighbourhood import Direction, DocumentLink, written_links
-from loci.graph.readable_document import ReadableDocument, readable_document
-from loci.markdown.nouns import Relation
 from loci.search.ranking import Chunk, Hit, Ranking, Stage
 from loci.sharing.shares import SHARED, Share, Shares, found_in
 
 if TYPE_CHECKING:
     from loci.app import App
+    from loci.graph.graph import Graph
+    from loci.graph.neighbourhood import Direction, DocumentLink
+    from loci.graph.readable_document import ReadableDocument
+    from loci.markdown.nouns import Relation
 
 NONE_SECONDS: Final = 60.0
 """Seconds for which a process on AWS remembers that nobody shares with an owner, so that a search reads no record."""
@@ -48,8 +48,10 @@ class Sharing:
         if plain.partition("/")[0] == sessions:
             raise Refused("Sessions with coding agents cannot be shared", "Name another folder", code="BAD_FOLDER")
         named = self.shares.named(giver, receiver)
-        directory([one.path for one in self._app.documents.all(giver)], plain)  # `NotFound`: there is no such folder
-        return self.shares.give(giver, plain, named)
+        documents = self._app.documents.all(giver)
+        directory([one.path for one in documents], plain)  # `NotFound`: there is no such folder
+        roots = {one.root or "" for one in documents if one.path.startswith(f"{plain}/")}
+        return self.shares.give(giver, plain, named, roots)
 
     def end(self, owner: Owner, id: str) -> Share:
         """End a share that the owner gives or receives. It needs no proof: nobody sees more than before."""
@@ -119,10 +121,10 @@ class Sharing:
         owner: Owner,
         name: str,
         *,
-        direction: Direction | Literal["both"],
-        relation: Relation | None = None,
+        direction: "Direction | Literal['both']",
+        relation: "Relation | None" = None,
         with_open: bool = False,
-    ) -> tuple[list[DocumentLink], bool]:
+    ) -> "tuple[list[DocumentLink], bool]":
         """The links of a document, and True if another owner shares it.
 
         Of a shared one only links to documents that are shared, too, which one of the two writes. Whether a link leads
@@ -132,6 +134,8 @@ class Sharing:
         if found is None:
             own = self._app.graph.links(owner, name, direction=direction, relation=relation, with_open=with_open)
             return own, False
+        from loci.graph.neighbourhood import written_links  # a search does not need it
+
         share, document = found
         graph = self._graph(share, document)
         links = written_links(graph, document.id, direction) if document.id in graph.documents else []
@@ -139,11 +143,13 @@ class Sharing:
         saw_titles(seen.values())
         return shown, True
 
-    def readable(self, owner: Owner, name: str, first: int = 0) -> ReadableDocument:
+    def readable(self, owner: Owner, name: str, first: int = 0) -> "ReadableDocument":
         """A document for a person, with the links to what they may read, too."""
         found = self._named(owner, name)
         if found is None:
             return self._app.graph.readable(owner, name, first)
+        from loci.graph.readable_document import readable_document  # a search does not need it
+
         share, document = found
         return readable_document(self.read(owner, name), self._graph(share, document), document, first)
 
@@ -202,7 +208,7 @@ class Sharing:
                 found.setdefault(f"{share.giver.key}/{one.id}", (share, one))
         return next(iter(found.values())) if len(found) == 1 else None
 
-    def _graph(self, share: Share, document: Document) -> Graph:
+    def _graph(self, share: Share, document: Document) -> "Graph":
         """The document with those that are linked with it, as far as the receiver may read them, by their names."""
         mine = [one for one in self.shares.received(share.receiver) if one.giver == share.giver]
         graph = self._app.graph.graphs.for_owner(share.giver)

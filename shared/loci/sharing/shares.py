@@ -1,12 +1,11 @@
 """Shares: the folders of owners that others may read, each with the giver, the receiver and the day since."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 from urllib.parse import quote
 
 from loci.auth.api_keys import ApiKeys
-from loci.auth.grants import granting_owners
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.ids import content_id
@@ -31,6 +30,9 @@ class Share:
     giver: Owner
     receiver: Owner
     since: str
+    roots: tuple[str, ...] = ("",)
+    """The ids of the ingested folders that it is in (empty: documents that Loci keeps itself). Another folder that gets
+    its name later is not shared."""
 
     @property
     def key(self) -> str:
@@ -63,7 +65,8 @@ class Share:
 
     def covers(self, document: Document) -> bool:
         """True if the receiver may read the document. Sessions with coding agents stay with their owner."""
-        return document.path.startswith(f"{self.folder}/") and not is_session(document.properties)
+        is_in = document.path.startswith(f"{self.folder}/") and (document.root or "") in self.roots
+        return is_in and not is_session(document.properties)
 
 
 def name_for(reader: Owner, named: Owner) -> str:
@@ -114,18 +117,20 @@ class Shares:
         found = (one for one in self._all() if one.giver.key == owner.key)
         return sorted(found, key=lambda one: (one.folder, one.receiver_name))
 
-    def give(self, giver: Owner, folder: str, receiver: Owner) -> Share:
+    def give(self, giver: Owner, folder: str, receiver: Owner, roots: Collection[str] = ("",)) -> Share:
         """Share the folder, or return the share that there is."""
         if receiver.key in (giver.key, SYSTEM.key):
             raise Refused("This is you, or nobody", "Name another owner of this server", code="OWNER_UNKNOWN")
-        share = Share(folder, giver, receiver, iso(self._clock()))
+        share = Share(folder, giver, receiver, iso(self._clock()), tuple(sorted(roots)))
         others = list(self._all(f"{receiver.key}/{giver.key}/"))
-        if held := next((one for one in others if one.folder == folder), None):
+        held = next((one for one in others if one.folder == folder), None)
+        if held and held.roots == share.roots:
             return held
-        if len(others) >= MOST:
+        if len(others) >= MOST and not held:
             what = f"You share {MOST} folders with {share.receiver_name} already"
             raise Refused(what, "End one of these shares, or share a folder above them", code="TOO_MANY_SHARES")
         value: JsonObject = {"folder": folder, "giver": _pair(giver), "receiver": _pair(receiver), "since": share.since}
+        value["roots"] = [*share.roots]
         self._records.put(SYSTEM, KIND, share.key, value)
         self._none.pop(receiver.key, None)
         return share
@@ -147,6 +152,8 @@ class Shares:
         The full name of somebody unknown is taken as it is: who comes with tokens only is in no list. So nobody learns
         from it who is on this server.
         """
+        from loci.auth.grants import granting_owners  # slow to load, and no search needs it
+
         keys = [one for one in self._api_keys.list() if one.revoked is None]
         every = dict.fromkeys([LOCAL, *(one.owner for one in keys), *granting_owners(self._records)])
         known = [one for one in every if giver.tenant in ("", one.tenant) or one == LOCAL]
@@ -177,7 +184,9 @@ class Shares:
 def share_of(record: Record) -> Share:
     """The share of a record."""
     value = record.value
-    share = Share(string(value["folder"]), _owner(value["giver"]), _owner(value["receiver"]), string(value["since"]))
+    roots = tuple(map(string, cast("list[object]", value["roots"])))
+    owners = _owner(value["giver"]), _owner(value["receiver"])
+    share = Share(string(value["folder"]), *owners, string(value["since"]), roots)
     if share.key != record.key or not share.folder:
         raise ValueError("another key than the share's own")
     return share
