@@ -9,7 +9,7 @@ from loci.auth.api_keys import ApiKeys
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.ids import content_id
-from loci.core.json import JsonObject, iso, string
+from loci.core.json import Json, JsonObject, iso, string
 from loci.core.stores import Record, RecordStore, every, readable
 from loci.documents.document import Document, is_session
 
@@ -184,7 +184,7 @@ class Shares:
 def share_of(record: Record) -> Share:
     """The share of a record."""
     value = record.value
-    roots = tuple(map(string, cast("list[object]", value["roots"])))
+    roots = tuple(map(string, cast("list[Json]", value["roots"])))
     owners = _owner(value["giver"]), _owner(value["receiver"])
     share = Share(string(value["folder"]), *owners, string(value["since"]), roots)
     if share.key != record.key or not share.folder:
