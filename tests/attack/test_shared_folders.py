@@ -15,15 +15,18 @@ from loci.auth.pins import Pins
 from loci.compose import build_app
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, SYSTEM, Owner
+from loci.core.json import JsonObject
 from loci.core.settings import INSIDE, load_settings
 from loci.core.stores import Record
 from loci.mcp.http.application import asgi
-from loci.sharing.shares import Share
+from loci.sharing.shares import KIND, Share
 from tests.attack.conftest import ANN, BOB, Doors
 from tests.attack.doors import Door, uvicorn_door
 from tests.attack.test_approving import Browser
 from tests.attack.test_ui import PAGE, cookie_of, look, sign_in
 from tests.attack.wire import Answer, Ask, call, legacy, rpc
+from tests.support.archives import item
+from tests.support.archives import sent as archived
 from tests.support.at_terminal import at_terminal
 from tests.support.each import each
 from tests.support.forms import form_token
@@ -318,6 +321,28 @@ def test_no_tool_shares(doors: Doors, library: App, ann: str) -> None:
     for tool, arguments in tries:
         doors.uvicorn.ask(legacy(call(tool, arguments), ann))
     assert not library.sharing.shares.given(ANN)
+
+
+def test_no_route_for_programs_shares(doors: Doors, library: App, ann: str) -> None:
+    """An archive with the record of a share, documents that are sent, hooks, and a page without its token."""
+    share = Share("notes", ANN, BOB, "2026-01-01T00:00:00Z")
+    bob: JsonObject = {"tenant": "acme", "subject": "bob"}
+    value: JsonObject = {"folder": "notes", "giver": {**bob, "subject": "ann"}, "receiver": bob, "roots": [""]}
+    value["since"] = share.since
+    bodies: list[tuple[str, object]] = [
+        *(("/transfer", {"take": archived(item(kind, share.key, value, {}))}) for kind in (KIND, "shares", "records")),
+        ("/documents", {"put": [{"path": f"kept/{share.key}.md", "text": json.dumps(value)}]}),
+        *(("/hooks", {"event": one, **value}) for one in ("share", "session-start", "user-prompt")),
+        ("/ui/settings/shares", {"folder": "notes", "receiver": "bob"}),
+    ]
+    headers = (("Host", "loci.test"), ("Authorization", f"Bearer {ann}"), ("Content-Type", "application/json"))
+    for target, body in bodies:
+        doors.uvicorn.ask(Ask(json.dumps(body).encode(), headers, "POST", target))
+    assert not library.sharing.shares.given(ANN)
+    assert not library.sharing.shares.received(BOB)
+    library.records.put(SYSTEM, KIND, share.key, value)  # what they tried
+    assert library.sharing.shares.received(BOB)
+    library.sharing.shares.end(share)
 
 
 def posted(door: Door, body: object, *headers: tuple[str, str], target: str = "/ui/settings/shares") -> Answer:
