@@ -13,7 +13,9 @@ from loci.core.errors import NotFound
 from loci.core.identity import Caller, Owner
 from loci.core.injections import warning_of
 from loci.core.scopes import check_scopes
-from loci.documents.document import FOREIGN, SharedDocument
+from loci.core.trust import in_short
+from loci.documents.document import SharedDocument
+from loci.documents.foreign import foreign_of
 from loci.files.search_query import FileScope, parsed
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
@@ -160,7 +162,9 @@ def _read_document(app: "App", owner: Owner, entry: LookupEntry) -> Fetched:
     end = first + LARGEST
     metadata = {"path": document.path}
     if isinstance(document, SharedDocument):
-        metadata |= {"owner": document.owner, "trust": FOREIGN}
+        metadata["owner"] = document.owner
+    if sources := foreign_of(document):
+        metadata |= {"trust": "foreign", "sources": in_short(sources)}
     if document.dated:
         metadata["date"] = document.dated.day
     if end < len(read.text):

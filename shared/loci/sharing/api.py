@@ -140,7 +140,7 @@ class Sharing:
         graph = self._graph(share, document)
         links = written_links(graph, document.id, direction) if document.id in graph.documents else []
         shown = [replace(one, other_targets=()) for one in links if relation in (None, one.relation)]
-        saw_titles(seen.values())
+        saw_titles(graph.documents.values())
         return shown, True
 
     def readable(self, owner: Owner, name: str, first: int = 0) -> "ReadableDocument":

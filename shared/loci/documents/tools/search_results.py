@@ -347,18 +347,19 @@ class _Answer:
         if self._explain:
             return self._full_row(hit, [_Shown(hit, "", lines_of(hit.chunk))])
         chunk, dated = hit.chunk, self._dated(hit) if self._in_time else None
-        return SearchResult(
+        document = self._found.documents.get(chunk.document)
+        row = SearchResult(
             id=chunk.document,
             score=hit.score,
             preview=beginning(chunk.title, TITLE),
             source=hit.source,
             snippet="",
-            owner=(owner := owner_of(self._found, chunk.document)),
-            trust=owner and FOREIGN,
+            owner=owner_of(document),
             validity=self._validity(hit),
             date=dated and dated.day,
             date_from=dated and dated.source,
         )
+        return with_trust(row, document, [_Shown(hit, "", lines_of(chunk))])
 
     def _full_row(self, hit: Hit, shown: Sequence[_Shown]) -> SearchResult:
         document = self._found.documents.get(hit.chunk.document)
@@ -458,7 +459,7 @@ def row_of(
         lines=first.lines,
         date=dated and dated.day,
         date_from=dated and dated.source,
-        owner=document.owner if isinstance(document, SharedDocument) else None,
+        owner=owner_of(document),
         validity=validity,
         claim=document and claim_of(document),
         passages=further or None,
@@ -497,6 +498,11 @@ def validity_of(found: FoundDocuments, id: str) -> str | None:
         return f"superseded by {newer.id}"
     document = found.documents.get(id)
     return lacks_validity(document, found.day) if document and found.day else None
+
+
+def owner_of(document: Document | None) -> str | None:
+    """The name of the owner who shares the document; None of one of the caller's own."""
+    return document.owner if isinstance(document, SharedDocument) else None
 
 
 def heading_of(chunk: Chunk) -> str | None:
