@@ -256,8 +256,10 @@ LOOSE = {
     "old.md": "---\nstatus: Accepted\ndate: 2021-03-04\n---\n# Ferries by steam\n\nSee [[harbour dues]].\n",
     "new.md": "---\ndate: 2020-01-02\n---\n# Ferries by sail\n\nSupersedes [[old]].\n",
     "bread.md": "# Bread\n\nFlour, water and salt.\n",
-    "dues.md": "---\nstale_after: 2024-05-06\n---\n# Dues\n\nSee [[harbour]] dues.\n",
-    "later.md": "---\nstale_after: 9999-05-06\nvalid_until: 9999-01-01\n---\n# Later\n\nSee [[dues]].\n",
+    "dues.md": "---\nstale_after: 2024-05-06\n---\n# Dues\n\nSee [[harbour]].\n"
+    "The harbour dues are 40 coins a berth.\n",
+    "later.md": "---\nstale_after: 9999-05-06\nvalid_until: 9999-01-01\n---\n# Later\n\nSee [[dues]].\n"
+    "The harbour dues are 50 coins a berth.\n",
     "harbour.md": "---\nvalid_until: 2024-05-06\nstatus: retired\n---\n# Harbour\n",
 }
 
@@ -279,6 +281,13 @@ LOOSE = {
                     "notes-new",
                     "notes-old",
                     "Ferries by sail supersedes Ferries by steam, but is older: 2020-01-02 is before 2021-03-04.",
+                ),
+                (
+                    "notes-dues",
+                    "notes-later",
+                    "40 coins or 50 coins? Line 7 says “The harbour dues are 40 coins a berth.”, and line 8 of"
+                    " notes/later.md says “The harbour dues are 50 coins a berth.”. Correct one, or let the"
+                    " newer one supersede the other.",
                 ),
             ],
         ),

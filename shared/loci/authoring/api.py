@@ -29,7 +29,8 @@ from loci.graph.own_links import OwnLinks
 from loci.markdown.encodings import require_text
 
 if TYPE_CHECKING:
-    from loci.authoring.moving import MovedDocument, Moves
+    from loci.authoring.moving import MovedDocument, MovePlan, Moves, SupersedingPlan
+    from loci.authoring.superseding import Supersedings
 
 TAGS = "inject_tags"
 """The tool whose writes keep the time of the document: nothing but tags changes."""
@@ -96,11 +97,19 @@ class Authoring:
 
             return Moves(catalog, writer, self._own_links, blobs, locks, self._targets, self._recovery)
 
+        def supersedings() -> "Supersedings":
+            from loci.authoring.superseding import Supersedings
+
+            return Supersedings(self._moves.get(), documents.supersession)
+
         self._moves = Lazy(moves)
+        self._supersedings = Lazy(supersedings)
 
     def repair(self, owner: Owner) -> int:
         """Repair the interrupted writes, and return how many there were."""
-        return self._recovery.repair(owner, lambda owner, note: self._moves.get().finish(owner, note))
+        return self._recovery.repair(
+            owner, lambda owner, note: self._moves.get().finish(owner, note, self._supersedings.get().finish)
+        )
 
     def add_tags(
         self, owner: Owner, name: str, tags: Sequence[str], *, dry_run: bool, origin: Origin | None = None
@@ -122,14 +131,32 @@ class Authoring:
         return AddedTags(written, document, done[0].added, done[0].is_merged)
 
     def write(
-        self, owner: Owner, name: str, draft: EditDraft, *, expect: str | None, origin: Origin | None = None
+        self,
+        owner: Owner,
+        name: str,
+        draft: EditDraft,
+        *,
+        expect: str | None,
+        supersedes: str | None = None,
+        origin: Origin | None = None,
     ) -> WrittenDocument:
-        """Create a document or change its text, and return it with its links."""
+        """Create a document or change its text, and return it with its links. Mark the one that it supersedes."""
         if draft.mode != "create":
             self._check_id(owner, name)
         is_whole = draft.mode == "replace" and draft.heading is None
         by = "write_document"
-        written = self.change(owner, name, draft.apply, expect=expect, by=by, origin=origin, is_whole=is_whole)
+        if supersedes is None:
+            written = self.change(owner, name, draft.apply, expect=expect, by=by, origin=origin, is_whole=is_whole)
+            return self._with_links(owner, written)
+        self._check_id(owner, supersedes)
+        self.repair(owner)
+
+        def write(target: WriteTarget, change: Change, plan: str) -> WrittenDocument:
+            return self._change(
+                owner, target, change, expect=expect, by=by, move=plan, origin=origin, is_whole=is_whole
+            )
+
+        written = self._supersedings.get().write(owner, name, supersedes, draft, write)
         return self._with_links(owner, written)
 
     def move(
@@ -160,6 +187,24 @@ class Authoring:
         """
         self.repair(owner)
         target = self._targets.find(owner, name)
+        return self._change(
+            owner, target, change, expect=expect, by=by, dry_run=dry_run, origin=origin, is_whole=is_whole
+        )
+
+    def _change(
+        self,
+        owner: Owner,
+        target: WriteTarget,
+        change: Change,
+        *,
+        expect: str | None,
+        by: str,
+        dry_run: bool = False,
+        move: str | None = None,
+        origin: Origin | None = None,
+        is_whole: bool = False,
+    ) -> WrittenDocument:
+        """Change the document and index it, as a part of the plan `move`, if there is one."""
         with self._recovery.locked(owner, target):
             for _ in RETRY_PAUSES:
                 before = self._recovery.read(owner, target)
@@ -177,7 +222,7 @@ class Authoring:
                 if before == after:
                     return WrittenDocument(target, self._recovery.index(owner, target), hash_of(after), False)
                 try:
-                    return self._write(owner, target, before, after, by, origin, is_whole=is_whole)
+                    return self._write(owner, target, before, after, by, origin, is_whole=is_whole, move=move)
                 except Conflict:  # an editor wrote the file meanwhile: change what it wrote
                     continue
         raise Refused(f"Other writers keep changing {target.place}", "Try again when they are done", code="BUSY")
@@ -225,8 +270,20 @@ class Authoring:
             plan = self._moves.get().find(owner, last.write.move, target.path) if last.write.move else None
             if plan is None:
                 return self._undone(owner, target, now, last, expect)
-        back = self._moves.get().take_back(owner, plan, expect=expect)
-        return UndoneWrite(self._with_links(owner, back.written), last.write, last.older)
+        written = self._take_back(owner, plan, target, expect)
+        return UndoneWrite(self._with_links(owner, written), last.write, last.older)
+
+    def _take_back(
+        self, owner: Owner, plan: "MovePlan | SupersedingPlan", target: WriteTarget, expect: str | None
+    ) -> WrittenDocument:
+        """Take back a change of several documents, and return the one that was asked for."""
+        from loci.authoring.moving import MovePlan
+
+        if isinstance(plan, MovePlan):
+            return self._moves.get().take_back(owner, plan, expect=expect).written
+        self._supersedings.get().take_back(owner, plan, expect=expect)
+        document = self._catalog.find(owner, target.path).document
+        return WrittenDocument(target, document, hash_of(self._recovery.read(owner, target)), is_changed=True)
 
     def _check_id(self, owner: Owner, name: str) -> None:
         """Raise an error that names similar ids, if the name is an id of no document."""
@@ -266,13 +323,14 @@ class Authoring:
         origin: Origin | None,
         *,
         is_whole: bool = False,
+        move: str | None = None,
     ) -> WrittenDocument:
         """Replace the text, or remove it if `after` is None, and keep the old one."""
         last = self._recovery.last_change(owner, target) if before is not None else None
         of_text = origin
         if last and (last.foreign or last.is_unknown) and not (is_whole and _shares_no_line(before, after)):
             of_text = (origin or Origin()).with_sources(last.foreign) if last.foreign else None
-        past = PastWrite(before, hash_of(after) or "", self._writer.now(), by, origin=of_text)
+        past = PastWrite(before, hash_of(after) or "", self._writer.now(), by, move, origin=of_text)
         if last:
             past = replace(past, changed_ns=last.ns, changed_on=last.day, kept=last.origin)
         key = self._history.keep(owner, target.path, past)

@@ -1,10 +1,12 @@
 """Moves documents with the links that lead to them: completely or not at all, and back again.
 
+The plan of a write that supersedes another document is kept and finished here, too.
+
 What is to be done is kept first. If the move is interrupted, the next start or the next call finishes it; if a text
 cannot be written, all of it is taken back. Each step can be done twice, and acts on the texts as they are then.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
@@ -73,7 +75,24 @@ class MovePlan:
     """True: it is being taken back."""
 
 
-PLANS = TypeAdapter(MovePlan)
+@dataclass(frozen=True, slots=True)
+class SupersedingPlan:
+    """Everything that it takes to finish a write that supersedes another document, or to take it back."""
+
+    id: str
+    newer: Place
+    older: Place
+    successor: str
+    """The name of the newer one, as the older one will say it. Empty: the older one says it already."""
+    status: str | None
+    """The status of the older one before; None if it has none."""
+    is_back: bool = False
+    """True: it is being taken back."""
+    replaced: str | None = None
+    """The hash of the newer one's text that is taken back."""
+
+
+PLANS = TypeAdapter[MovePlan | SupersedingPlan](MovePlan | SupersedingPlan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +125,7 @@ class Moves:
     def move(self, owner: Owner, name: str, to: str, *, expect: str | None) -> MovedDocument:
         """Move the document and rewrite links. `expect` is the hash that it must have now."""
         source, goal = self.targets.find_itself(owner, name), self.targets.find_itself(owner, to)
-        with self._alone(owner):
+        with self.alone(owner):
             content = self.recovery.read(owner, source)
             if content is None:
                 raise missing(source.place)
@@ -127,18 +146,23 @@ class Moves:
                 advice = "The next write or the next start finishes the move: do not repeat it"
                 raise Unavailable(f"The move is not complete yet: {error.what}", advice, code=error.code) from None
 
-    def find(self, owner: Owner, id: str, path: str) -> MovePlan | None:
-        """The plan of the move, if the path is its old or its new one."""
+    def find(self, owner: Owner, id: str, path: str) -> MovePlan | SupersedingPlan | None:
+        """The plan of that id, if the path is one of its two."""
         try:
             plan = PLANS.validate_json(self.blobs.read(owner, f"{FOLDER}{id}"))
         except NotFound:
             return None
-        return plan if path in (plan.source.path, plan.goal.path) else None
+        ends = (plan.source, plan.goal) if isinstance(plan, MovePlan) else (plan.newer, plan.older)
+        return plan if path in (one.path for one in ends) else None
+
+    def forget(self, owner: Owner, id: str) -> None:
+        """Remove the plan of that id."""
+        self.blobs.remove(owner, f"{FOLDER}{id}")
 
     def take_back(self, owner: Owner, plan: MovePlan, *, expect: str | None) -> MovedDocument:
         """Take back a move that is done. `expect` is the hash of the document now, if it changed since the move."""
-        with self._alone(owner):
-            source, goal = self._target(owner, plan.source), self._target(owner, plan.goal)
+        with self.alone(owner):
+            source, goal = self.target(owner, plan.source), self.target(owner, plan.goal)
             if self.recovery.read(owner, source) is not None:
                 raise _already_there(source)
             now = self.recovery.read(owner, goal)
@@ -152,19 +176,21 @@ class Moves:
                 )
             for place, _ in plan.linking:
                 with suppress(NotFound):
-                    text = self.recovery.stored_text(owner, self._target(owner, place))
+                    text = self.recovery.stored_text(owner, self.target(owner, place))
                     if text.read() is not None:
                         text.stamp()  # Refused now, not halfway, if the file is write-protected
             return self._carry_out(owner, replace(plan, is_back=True))
 
-    def finish(self, owner: Owner, note: UnfinishedWrite) -> bool:
-        """Finish or take back an interrupted move. False if another process does it now."""
+    def finish(
+        self, owner: Owner, note: UnfinishedWrite, supersede: Callable[[Owner, SupersedingPlan], object]
+    ) -> bool:
+        """Finish or take back an interrupted plan. False if another process does it now."""
         with self.locks.take(owner, LOCK, 0) as is_alone:
             if not is_alone or not self.recovery.journal.is_unfinished(owner, note):
                 return False
             if plan := self.find(owner, note.move or "", note.path):
                 with suppress(Refused, NotFound):  # it was taken back
-                    self._steps(owner, plan)
+                    self._steps(owner, plan) if isinstance(plan, MovePlan) else supersede(owner, plan)
             self.recovery.journal.end(owner, note)
             return True
 
@@ -247,7 +273,7 @@ class Moves:
 
     def _carry_out(self, owner: Owner, plan: MovePlan) -> MovedDocument:
         """Keep the plan and carry it out."""
-        self._keep(owner, plan)
+        self.keep(owner, plan)
         note = self.recovery.journal.begin(owner, plan.goal.path, plan.goal.root, plan.id)
         try:
             unfinished = self._steps(owner, plan)
@@ -255,7 +281,7 @@ class Moves:
             self.recovery.journal.end(owner, note)
             raise
         self.recovery.journal.end(owner, note)
-        ends = [self._target(owner, place) for place in (plan.source, plan.goal)]
+        ends = [self.target(owner, place) for place in (plan.source, plan.goal)]
         source, goal = reversed(ends) if plan.is_back else ends
         document = self.catalog.find(owner, goal.path).document
         hash = hash_of(self.recovery.read(owner, goal)) or plan.after
@@ -275,7 +301,7 @@ class Moves:
                 return next(filter(None, unfinished), None)
         except (Refused, NotFound):
             plan = replace(plan, is_back=True)
-            self._keep(owner, plan)
+            self.keep(owner, plan)
             self._steps(owner, plan)
             raise
         for place, new in reversed(plan.linking):
@@ -285,12 +311,12 @@ class Moves:
         for place in (plan.source, plan.goal):
             while write := self.history.of_move(owner, place.path, plan.id):
                 self.history.drop(owner, write.key)
-        self.blobs.remove(owner, f"{FOLDER}{plan.id}")
+        self.forget(owner, plan.id)
         return next(filter(None, unfinished), None)
 
     def _move_text(self, owner: Owner, plan: MovePlan) -> str | None:
         """Move the document's text, there or back."""
-        source, goal = self._target(owner, plan.source), self._target(owner, plan.goal)
+        source, goal = self.target(owner, plan.source), self.target(owner, plan.goal)
         former = plan.former if plan.is_back else (source.path, *(one for one in plan.former if one != goal.path))
         here, to = (goal, source) if plan.is_back else (source, goal)
         by_lock = {lock_name(one.path): one for one in (source, goal)}
@@ -333,11 +359,18 @@ class Moves:
         return relinked(plan.source.path, now, _targets(plan.own, is_back=True))
 
     def _relink(self, owner: Owner, place: Place, new: Rows, plan: MovePlan) -> str | None:
-        """Rewrite the links of a document as it is now, or put back its text from before the move.
+        """Rewrite the links of a document as it is now, or put back its text from before the move."""
+        targets = _targets(new, is_back=plan.is_back)
+        return self.rewrite(owner, place, lambda now: relinked(place.path, now, targets), plan, BY)
 
-        If the document changed since, only its links are put back.
+    def rewrite(
+        self, owner: Owner, place: Place, change: Callable[[bytes], bytes], plan: MovePlan | SupersedingPlan, by: str
+    ) -> str | None:
+        """Change a document as it is now, or put back its text from before the plan; return what could not be done.
+
+        If the document changed since, the change is made to its text, also to take it back.
         """
-        target, targets = self._target(owner, place), _targets(new, is_back=plan.is_back)
+        target = self.target(owner, place)
         with self.recovery.locked(owner, target):
             for left in reversed(range(TRIES)):
                 now = self.recovery.read(owner, target)
@@ -345,17 +378,17 @@ class Moves:
                 if now is None or (plan.is_back and last is None):
                     return None
                 previous = last.write.before if last else None
-                change = self.recovery.last_change(owner, target)
+                stays = self.recovery.last_change(owner, target)
                 if last and previous is not None and hash_of(now) == last.write.after:
-                    done = self.recovery.write(owner, target, now, previous, last=change)
+                    done = self.recovery.write(owner, target, now, previous, last=stays)
                     self.history.drop(owner, last.key)
                     return done.unfinished
-                after = relinked(place.path, now, targets)
+                after = change(now)
                 if now in (previous, after):
                     return None
-                key = self._note(owner, place.path, now, after, None if plan.is_back else plan.id, change)
+                key = self._note(owner, place.path, now, after, None if plan.is_back else plan.id, stays, by)
                 try:
-                    return self.recovery.write(owner, target, now, after, last=change).unfinished
+                    return self.recovery.write(owner, target, now, after, last=stays).unfinished
                 except Refused as error:
                     self.history.drop(owner, key)
                     if not left or not isinstance(error, Conflict):  # an editor wrote it meanwhile
@@ -363,14 +396,21 @@ class Moves:
         return None
 
     def _note(
-        self, owner: Owner, path: str, before: bytes | None, after: bytes | None, move: str | None, last: LastChange
+        self,
+        owner: Owner,
+        path: str,
+        before: bytes | None,
+        after: bytes | None,
+        move: str | None,
+        last: LastChange,
+        by: str = BY,
     ) -> str:
         # A move makes no text: the one that it leads elsewhere keeps its origin.
         origin = last.origin
-        write = PastWrite(before, hash_of(after) or "", self.writer.now(), BY, move, origin=origin, kept=origin)
+        write = PastWrite(before, hash_of(after) or "", self.writer.now(), by, move, origin=origin, kept=origin)
         return self.history.keep(owner, path, write)
 
-    def _target(self, owner: Owner, place: Place) -> WriteTarget:
+    def target(self, owner: Owner, place: Place) -> WriteTarget:
         """The target of a place. `NotFound` if its root is no longer known."""
         target = self.targets.at(owner, place.path, place.root)
         if target is None:
@@ -379,13 +419,14 @@ class Moves:
         return target
 
     @contextmanager
-    def _alone(self, owner: Owner) -> Generator[None]:
+    def alone(self, owner: Owner) -> Generator[None]:
+        """Hold the lock on changes of several documents. `Refused` if another writer keeps it for too long."""
         with self.locks.take(owner, LOCK, LOCK_WAIT_SECONDS) as is_alone:
             if not is_alone:
-                raise Refused("Another document is being moved", "Try again in a minute", code="BUSY")
+                raise Refused("Another document is being moved or superseded", "Try again in a minute", code="BUSY")
             yield
 
-    def _keep(self, owner: Owner, plan: MovePlan) -> None:
+    def keep(self, owner: Owner, plan: MovePlan | SupersedingPlan) -> None:
         """Store the plan, until the move is taken back."""
         self.blobs.write(owner, f"{FOLDER}{plan.id}", PLANS.dump_json(plan))
 

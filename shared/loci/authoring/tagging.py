@@ -131,12 +131,13 @@ def _in_front_matter(text: str, tags: Sequence[str]) -> Replacement | None:
         for key, value in pairs:
             if isinstance(key, yaml.ScalarNode) and str(key.value).strip().lower() == name:
                 is_alias = value.start_mark.index < key.end_mark.index
-                return None if is_alias else _in_value(text, value, tags)
+                return None if is_alias else added_to_value(text, value, tags)
     return None
 
 
-def _in_value(text: str, value: yaml.Node, tags: Sequence[str]) -> Replacement | None:
-    written = [_as_yaml(tag) for tag in tags]
+def added_to_value(text: str, value: yaml.Node, tags: Sequence[str]) -> Replacement | None:
+    """The change to this YAML that adds the words to a value. None if it is written in an unusual way."""
+    written = [as_yaml(tag) for tag in tags]
     begin, end = value.start_mark.index, value.end_mark.index
     if isinstance(value, yaml.SequenceNode):
         items = cast("list[yaml.Node]", value.value)
@@ -158,5 +159,6 @@ def _in_value(text: str, value: yaml.Node, tags: Sequence[str]) -> Replacement |
     return (at, at, "".join(f", {tag}" for tag in tags))
 
 
-def _as_yaml(tag: str) -> str:
+def as_yaml(tag: str) -> str:
+    """The word as YAML writes it."""
     return tag if UNQUOTED.fullmatch(tag) and tag not in YAML_KEYWORDS else json.dumps(tag, ensure_ascii=False)

@@ -120,27 +120,31 @@ def writing_tools(app: "App") -> list[LociTool]:
     def write_document(
         path: Name,
         caller: Caller,
-        content: Annotated[str, Field(max_length=MAX_DOCUMENT_BYTES, description="markdown")] = "",
+        content: Annotated[str, Field(max_length=MAX_DOCUMENT_BYTES)] = "",
         mode: Mode = "create",
         heading: Annotated[str | None, Field(max_length=1000, description="only this section")] = None,
-        old: Annotated[Text, Field(description="for edit: the exact text, which occurs once")] = None,
+        old: Annotated[Text, Field(description="for edit: exact text, which occurs once")] = None,
         new: Annotated[Text, Field(description="for edit: what to put there")] = None,
         expected_hash: Hash = None,
+        supersedes: Annotated[
+            str | None, Field(min_length=1, max_length=1024, description="note to mark as superseded")
+        ] = None,
     ) -> WrittenView:
-        """Write a note (markdown document): leave a debrief, add what you learned, replace a section, edit a phrase.
+        """Write a note in markdown: leave a debrief, add what you learned, replace a section, edit a phrase.
 
-        Returns its hash, faults of its front matter, and its links: one without a target leads nowhere. To replace,
-        read first and pass its `hash`.
+        Returns hash, faults and links (no target: a dead link). To replace, pass the `hash` that you read.
 
-        Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
+        Example: write_document(path="debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
         """
         draft = checked_draft(mode, content, heading, expected_hash, old, new)
+        origin = app.readings.origin(caller)
         written = app.authoring.write(
-            caller.owner, path, draft, expect=expected_hash, origin=app.readings.origin(caller)
+            caller.owner, path, draft, expect=expected_hash, supersedes=supersedes, origin=origin
         )
         said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of", "edit": "Edited"}[mode]
         place = written.target.place
         result = f"{said} {place}" if written.is_changed else f"{place} says this already"
+        result = f"{result}, and marked {supersedes} as superseded" if supersedes else result
         return WrittenView.model_validate(_render(written, result))
 
     def delete_document(
@@ -183,8 +187,10 @@ def writing_tools(app: "App") -> list[LociTool]:
         """
         undone = app.authoring.undo(caller.owner, path, expect=expected_hash, origin=app.readings.origin(caller))
         place, write = undone.written.target.place, undone.write
-        did = "Moved it back to {}, with all links" if write.move else "Put back what {} said before"
+        is_move = write.move and write.by == "move_document"
+        did = "Moved it back to {}, with all links" if is_move else "Put back what {} said before"
         result = f"Took {place} away" if undone.written.hash is None else did.format(place)
+        result = f"{result}, and the mark of what was superseded" if write.move and not is_move else result
         return UndoneView.model_validate(
             {**_render(undone.written, result), "undone": f"{write.by} at {write.at}", "undoable": undone.older}
         )

@@ -82,9 +82,13 @@ class DocumentGraph:
 
     def loose_ends(self, owner: Owner, kind: LooseEndKind, part: LibraryPart = EVERY_PART) -> list[LooseEnd]:
         """Documents of the part without a link, with dead links, that contradict another, or that are out of date."""
-        among = self._to_mend(owner, part)
-        found = loose_ends(self.graphs.for_owner(owner), kind, datetime.now(UTC).date().isoformat())
-        return found if among is None else [one for one in found if one.source.id in among]
+        among, today = self._to_mend(owner, part), datetime.now(UTC).date().isoformat()
+        found = loose_ends(self.graphs.for_owner(owner), kind, today)
+        found = found if among is None else [one for one in found if one.source.id in among]
+        if kind != "contradiction":
+            return found
+        said = self.graphs.contradictions(owner, today)
+        return found + [one.loose_end for one in said if among is None or {one.one.id, one.other.id} & among]
 
     def _to_mend(self, owner: Owner, part: LibraryPart) -> frozenset[str] | None:
         """The ids of the documents in the part; None: all. Sessions only if a folder or a property asks for them."""

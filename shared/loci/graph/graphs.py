@@ -11,6 +11,7 @@ from loci.documents.catalog import Catalog
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.owner_cache import OwnerCache
 from loci.graph.clusters import Clustering, Method, find_clusters
+from loci.graph.contradictions import Contradiction, find_contradictions
 from loci.graph.graph import Graph, Link, build_graph
 from loci.graph.similarity import NeighboursIndex, Similarity, compared, minimum_similarity
 from loci.search.document_index import DocumentIndex
@@ -42,6 +43,7 @@ class Graphs:
         self._similarities: OwnerCache[tuple[str, EmbeddingModel | None], Similarity] = OwnerCache(MAX_OWNERS_COMPARED)
         self._neighbours: OwnerCache[Similarity, NeighboursIndex] = OwnerCache(MAX_OWNERS_COMPARED)
         self._with_similar: OwnerCache[tuple[NeighboursIndex, Graph], Graph] = OwnerCache(MAX_OWNERS_COMPARED)
+        self._contradictions: OwnerCache[tuple[Graph, str, str], list[Contradiction]] = OwnerCache(MAX_OWNERS_COMPARED)
         self._clusterings: OwnerCache[tuple[Graph, Similarity, Method], Clustering] = OwnerCache(MAX_OWNERS_COMPARED)
 
     def for_owner(self, owner: Owner) -> Graph:
@@ -50,6 +52,14 @@ class Graphs:
             owner,
             lambda: (self.index.state(owner, COLLECTION), self._clock() // MAX_AGE_SECONDS),
             lambda _, last: build_graph(self._catalog.documents(owner), self._catalog.mentions(owner), last),
+        )
+
+    def contradictions(self, owner: Owner, day: str) -> list[Contradiction]:
+        """Return the pairs of the owner's documents that say different values of the same thing."""
+        return self._contradictions.get(
+            owner,
+            lambda: (self.for_owner(owner), self.index.state(owner, COLLECTION), day),
+            lambda state, _: find_contradictions(state[0], self.index.passages(owner, COLLECTION), day),
         )
 
     def similarity(self, owner: Owner) -> Similarity:

@@ -54,7 +54,7 @@ def _dead_links(graph: Graph) -> Iterator[LooseEnd]:
 
 
 def _contradictions(graph: Graph) -> Iterator[LooseEnd]:
-    for newer, older in dict.fromkeys(_supersessions(graph)):
+    for newer, older in dict.fromkeys(supersessions(graph)):
         new, old = graph.documents[newer], graph.documents[older]
         status = next((one.removeprefix("status=") for one in old.properties if one.startswith("status=")), "")
         claim = f"{new.title} supersedes {old.title}"
@@ -66,14 +66,14 @@ def _contradictions(graph: Graph) -> Iterator[LooseEnd]:
 
 
 def _stale(graph: Graph, today: str) -> Iterator[LooseEnd]:
-    superseded = {older for _, older in _supersessions(graph)}
+    superseded = {older for _, older in supersessions(graph)}
     for id, document in graph.documents.items():
         lacks = None if id in superseded else lacks_validity(document, today)
         if lacks and lacks.startswith(("stale", "valid until")):
             yield LooseEnd("stale", document, f"It says: {lacks}. Confirm it with a later day, or supersede it.")
 
 
-def _supersessions(graph: Graph) -> Iterator[tuple[str, str]]:
+def supersessions(graph: Graph) -> Iterator[tuple[str, str]]:
     """Yield the ids of each document that supersedes another, and of that one, whichever of the two says so."""
     for links in graph.outgoing.values():
         for link in links:

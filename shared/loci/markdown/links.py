@@ -54,6 +54,13 @@ COMMENT_RELATIONS: Final[Mapping[str, Relation]] = {**RELATION_FIELDS, **RELATIO
 IN_COMMENT = re.compile(r"\[\s*+([A-Za-z_]++)\s*+:\s*+([^\[\]\n]++)\s*+\]")
 WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 STATUS = re.compile(r"status\s*+:[\s\"']*+(\w++\s++by)\s++(.+)", re.IGNORECASE)
+STATUS_TEXT = re.compile(
+    r"[\s>*_-]*(?:status[\s*_:]+)?((?:superseded|replaced|obsoleted)\s+by)\s+([A-Z]{2,6}[ -]?\d{1,6})[\s.*_]*",
+    re.IGNORECASE,
+)
+"""A status in the text of a decision, such as `Superseded by ADR-0123`, without a link."""
+STATUS_LINES: Final = 60
+"""Lines of the text in which a status is read."""
 NOT_A_LETTER = re.compile(r"[ -]")
 FIELD = re.compile(r"\A([A-Za-z_ -]++)\s*+:")
 # The Open Knowledge Format lists under `sources` what a document comes from: paths, web addresses, and plain words.
@@ -253,6 +260,9 @@ def _written(
         yield at, relation, (place.mention.form, place.target, place.anchor)
     yield from _in_status(lines[:skip])
     shown = blanked_comments("\n".join(prose)).split("\n")  # nobody sees a link in one
+    for at, line in enumerate(shown[skip : skip + STATUS_LINES], skip):
+        if (status := STATUS_TEXT.fullmatch(line)) and (said := PHRASES.get(" ".join(status[1].casefold().split()))):
+            yield at, said, ("name", status[2].upper(), None)
     for at, line in enumerate(shown):
         if "[[" in line:
             plain = without_code_spans(line)
