@@ -33,10 +33,11 @@ NEARLY: Final = 0.9
 LEAST_SHARED: Final = 3
 """Rare words that two documents share: in the statement, or in title and headings."""
 SERIES: Final = re.compile(
-    r"(?i)(?:.*[\W_])?(?:change-?log|release[ _-]?notes?|releases|changes|history|journal|diary|minutes|meetings?|news"
-    r"|logs?|stand-?ups?|retros?|retrospectives?|sprints?|archives?|blog|posts?|dailies|daily|weekly|examples?|templates?)"
-    r"|(?:meeting|minutes|stand-?up|retro|sprint|template|example|week|day)\b.*"
-    r"|.*(?:\bv?\d+\.\d+|(?<!\d)(?:19|20)\d\d[-_.]?\d\d).*"
+    r"(?:^|[\W_])(?:change-?log|release[ _-]?notes?|releases|changes|history|journal|diary|minutes|meetings?|news|logs?"
+    r"|stand-?ups?|retros?|retrospectives?|sprints?|archives?|blog|posts?|dailies|daily|weekly|examples?|templates?)$"
+    r"|^(?:meeting|minutes|stand-?up|retro|sprint|template|example|week|day)\b"
+    r"|\d\.\d|(?<!\d)(?:19|20)\d\d[-_.]?\d\d",
+    re.IGNORECASE,
 )
 """Names of documents and folders that each tell of their own time, or of no time."""
 KINDS: Final = frozenset(
@@ -47,8 +48,11 @@ KINDS: Final = frozenset(
 )
 """Words for kinds of documents, which tell no two subjects apart."""
 STATUS: Final = re.compile(
-    r"(?im)^[\s>*_#-]*status[\s*_:]*\n?\s*[*_:]*\s*(?:superseded|replaced|deprecated|rejected|retired|obsolete|draft|proposed|withdrawn)"
+    r"^[ >*_#-]*+status[ *_:]*+\n?+[ >*_-]*+(?:superseded|replaced|deprecated|rejected|retired|obsolete|draft|proposed"
+    r"|withdrawn)",
+    re.IGNORECASE | re.MULTILINE,
 )
+"""The status of a document in its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ def _is_current(document: Document, day: str) -> bool:
     lacks = lacks_validity(document, day)
     holds = lacks is None or lacks.startswith("stale")
     names = without_suffix(document.path).split("/")
-    is_of_a_day = document.date_from == "name" or any(map(SERIES.fullmatch, (*names, document.title)))
+    is_of_a_day = document.date_from == "name" or any(map(SERIES.search, (*names, document.title)))
     return holds and not is_of_a_day and not is_session(document.properties)
 
 
@@ -154,7 +158,7 @@ def _said(order: Sequence[Document], passages: Iterable[Chunk]) -> list[_Said]:
         at = number.get(passage.document)
         if at is None or counts[at] >= MOST_STATEMENTS:
             continue
-        if STATUS.search("\n".join((*passage.heading[-1:], passage.text))):
+        if STATUS.search("\n".join((*passage.heading[-1:], passage.text.replace("\n\n", "\n")))):
             over.add(at)
         around = frozenset(index_words(" ".join((passage.title, *passage.heading))))
         heading = passage.heading[-1] if passage.heading else ""

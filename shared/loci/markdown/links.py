@@ -96,6 +96,8 @@ PHRASES: Final[Mapping[str, Relation]] = {
 PHRASE = re.compile(r"\b(" + "|".join(PHRASES) + r")\b", re.IGNORECASE)
 END_OF_SENTENCE = re.compile(r"[.!?;](?=\s)|\n\s*\n|\n\s*(?:[-*+]|\d{1,3}[.)]|#{1,6}|\|)\s")
 WRITTEN_LINK = re.compile(r"!?\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])?")
+# A line of an index, such as `- [ADR 4](four.md), superseded by`, speaks of the document that it links to first.
+OF_ANOTHER = re.compile(r"[\s>|*+\d.()-]*+\[[^\[\]]++\]\([^()]*+\)")
 # Between the phrase and the link: "Supersedes the sections of RFC [1] and [2]".
 BETWEEN = re.compile(
     r"\W*the(?:\s+\w+){1,4}\s+(?:in|of|from)\W*(?:(?:rfc|adr)\W*)?"
@@ -450,6 +452,8 @@ def relation_before(text: str) -> Relation | None:
     """The relation of a link that stands after this text; None if the sentence says none about this document."""
     start = max(0, len(text) - LONGEST_BEFORE)
     sentence = END_OF_SENTENCE.split(text[start:])[-1].casefold()
+    if OF_ANOTHER.match(sentence):
+        return None
     found = [*PHRASE.finditer(WRITTEN_LINK.sub("[]", sentence))]
     if not found:
         return None

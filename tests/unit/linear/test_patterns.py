@@ -22,6 +22,7 @@ BOUNDED = {
     "loci.core.injections._ASKS": 2_000,
     "loci.core.injections._FURTHER": 300,
     "loci.files.search_query.ENTITY": 2_000,
+    "loci.graph.statements.": 300,
     **{f"loci.markdown.dates.{name}": 200 for name in ("EDGES", "LABEL", "SEPARATORS")},
     "loci.search.language_stage": 12_000,
     "loci.sessions.places.": 500,
