@@ -59,7 +59,7 @@ async def test_the_listing_is_the_one_that_was_agreed(connect: Connect) -> None:
 
 @each(
     ("surface", "tools", "read", "sent"),
-    [("all", 26, 4000, 7800), ("core", 8, 1900, 3200), ("documents", 20, 2600, 5200)],
+    [("all", 26, 4000, 7400), ("core", 8, 1900, 3000), ("documents", 20, 2600, 5200)],
 )
 async def test_a_listing_is_small(connect: Connect, surface: Surface, tools: int, read: int, sent: int) -> None:
     """Clients send a model the names, descriptions and input schemas of all tools with each of its requests."""

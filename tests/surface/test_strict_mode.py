@@ -45,7 +45,8 @@ def strict(schema: Schema, at: str, faults: set[str]) -> Schema:
     if schema.keys() - KNOWN or not isinstance(kind or "", str) or not (schema.keys() & {"type", "anyOf", "enum"}):
         faults.add(at)
     if kind == "object":
-        if schema.get("additionalProperties") or "properties" not in schema:
+        # Clients close an object themselves, unless it has no fields.
+        if schema.get("additionalProperties", not schema.get("properties")):
             faults.add(at)
         needed = schema.get("required", [])
         fields = {

@@ -134,7 +134,7 @@ def writing_tools(app: "App") -> list[LociTool]:
 
         Returns hash, faults and links (no target: a dead link). To replace, pass the `hash` that you read.
 
-        Example: write_document(path="debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
+        Example: write_document(path="debriefs/login.md", content="# Login\\n\\nFollows [[login]].")
         """
         draft = checked_draft(mode, content, heading, expected_hash, old, new)
         origin = app.readings.origin(caller)

@@ -259,7 +259,7 @@ def typescript_tools(app: "App") -> list[LociTool]:
     """`pml_execute_code`."""
 
     async def execute_code(
-        code: Annotated[str, Field(description="100 KB at most")],
+        code: str,
         caller: Caller,
         intent: Annotated[str | None, Field(description="what for")] = None,
         context: Annotated[dict[str, Any] | None, Field(description="`context.x` in the code")] = None,
@@ -342,7 +342,7 @@ def file_tools(app: "App") -> list[LociTool]:
     def query_table(
         caller: Caller,
         memory_id: Annotated[str, Field(description="a file, from search_memory")] = "",
-        sql: Annotated[str, Field(description="one SELECT of DuckDB; empty: only list the tables")] = "",
+        sql: Annotated[str, Field(description="one SELECT of DuckDB")] = "",
         memory_ids: Annotated[
             list[str], Field(max_length=MOST_FILES, description="several files; ds-0f…@2: version 2")
         ] = [],  # noqa: B006

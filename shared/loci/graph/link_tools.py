@@ -79,7 +79,7 @@ def link_tools(app: "App") -> list[LociTool]:
         ] = None,
         direction: Direction = "outgoing",
         unresolved: Annotated[bool, Field(description="also links to missing notes")] = False,
-        depth: Annotated[int, Field(ge=1, le=DEEPEST, description="links to follow one after the other")] = 1,
+        depth: Annotated[int, Field(ge=1, le=DEEPEST, description="links in a row")] = 1,
     ) -> Annotated[CallToolResult, list[Edge]]:
         """Find related notes through the graph: what a note cites, follows, implements, or resembles.
 

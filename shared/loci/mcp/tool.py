@@ -399,7 +399,8 @@ def listed_output(schema: Schema) -> Schema:
     definitions = schema.get("$defs", {})
     plain = _plain(schema, definitions)
     levels = OUTLINE + (plain.get("properties", {}).keys() == {"result"})  # the wrapper around a value is no level
-    return _output(plain, definitions, levels) | {"required": plain.get("required", [])}
+    needed = {"required": plain["required"]} if plain.get("required") else {}
+    return _output(plain, definitions, levels) | needed
 
 
 def _input(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> Schema:
@@ -415,8 +416,10 @@ def _input(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> Sc
             kept[name] = [_input(part, definitions, levels - 1) for part in value if part != NULL]
         elif not (name in CHECKED_ONLY or (name == "default" and not value)):
             kept[name] = value
-    if kept.get("additionalProperties") is True:
+    if isinstance(kept.get("additionalProperties"), bool):
         del kept["additionalProperties"]
+    if kept.get("properties") == {}:  # clients close the others themselves, where they convert them to strict mode
+        kept["additionalProperties"] = False
     return kept
 
 
@@ -426,8 +429,11 @@ def _output(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> S
     if "items" in plain and (items := _output(plain["items"], definitions, levels)) not in ({}, {"type": "object"}):
         kept["items"] = items
     if "properties" in plain and levels:
+        needed = plain.get("required", ())
         kept["properties"] = {
-            name: _output(part, definitions, levels - 1) for name, part in plain["properties"].items()
+            # A field that may be missing is only named.
+            name: {} if NULL in part.get("anyOf", ()) and name not in needed else _output(part, definitions, levels - 1)
+            for name, part in plain["properties"].items()
         }
     if NULL in schema.get("anyOf", ()):  # no type: that it may be null takes more words than it is worth
         return {name: kept[name] for name in ("items", "properties") if name in kept}
@@ -437,7 +443,8 @@ def _output(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> S
 def _plain(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
     """The schema with its reference and its only alternative to null filled in."""
     if "$ref" in schema:
-        named = definitions.get(str(schema["$ref"]).rpartition("/")[2], {})
+        named = {**definitions.get(str(schema["$ref"]).rpartition("/")[2], {})}
+        named.pop("description", None)  # the docstring of the class, which is for those who read the code
         return _plain({**named, **{name: value for name, value in schema.items() if name != "$ref"}}, definitions)
     others = [one for one in schema.get("anyOf", ()) if one != NULL]
     if len(others) == 1:

@@ -19,8 +19,9 @@ class Branch(BaseModel):
 class Tree(BaseModel):
     title: str = Field(max_length=5, description="a name")
     kind: Literal["oak", "elm"] | None = None
-    branch: Branch | None = None
-    next: "Tree | None" = None
+    branch: Branch | None
+    next: "Tree | None"
+    other: Branch | None = None
     either: int | str | None = 0
     age: int | None = Field(default=None, ge=1, le=999)
 
@@ -59,7 +60,21 @@ def test_an_output_tells_two_levels() -> None:
 
 
 def test_the_fields_that_are_always_there_are_named() -> None:
-    assert listed_output(schema())["required"] == ["title"]
+    assert listed_output(schema())["required"] == ["title", "branch", "next"]
+    assert "required" not in listed_output({"type": "object"})
+
+
+def test_an_output_that_may_be_missing_is_only_named() -> None:
+    assert listed_output(schema())["properties"]["other"] == {}
+
+
+def test_an_input_does_not_tell_the_docstring_of_a_class() -> None:
+    """Nor that it takes no other fields: a client learns of it only where there are none."""
+    definitions = {"Wind": {"type": "object", "description": "Of a day.", "additionalProperties": False}}
+    definitions["Wind"]["properties"] = {"force": {"type": "integer"}}
+    shown = listed_input({"type": "object", "properties": {"wind": {"$ref": "#/$defs/Wind"}}, "$defs": definitions})
+    assert shown["properties"]["wind"] == {"type": "object", "properties": {"force": {"type": "integer"}}}
+    assert listed_input({"type": "object", "properties": {}})["additionalProperties"] is False
 
 
 def test_other_alternatives_of_an_input_stay() -> None:

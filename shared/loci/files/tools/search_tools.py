@@ -110,7 +110,7 @@ def search_tools(app: "App") -> list[LociTool]:
         types: Annotated[list[str], Field(max_length=20, description="pdf_file, csv, …")] = [],  # noqa: B006
         sheet: Annotated[str | None, Field(max_length=500)] = None,
         added_since: Day = None,
-        added_until: Day = None,
+        added_until: Annotated[str | None, Field(max_length=40)] = None,
         as_of: Annotated[str | None, Field(max_length=40, description="as it was known then")] = None,
         max_tokens: Annotated[int | None, Field(ge=200, le=MOST_SEARCH_TOKENS, description="default 750")] = None,
     ) -> Annotated[CallToolResult, SearchAnswer]:

@@ -118,8 +118,8 @@ def version_tools(app: "App") -> list[LociTool]:
     ) -> CitationAnswer:
         """Check that a passage of a file has the text or figure that you cite, before you cite it.
 
-        Words and numbers must be whole; spaces, quotation marks and capitals do not matter. If the text is not there,
-        the answer has the true text, and the places that have it.
+        Words and numbers must be whole. If the text is not there, the answer has the true text, and the places that
+        have it.
         """
         found = app.files.verify(caller.owner, chunk_id, text)
         return CitationAnswer(
