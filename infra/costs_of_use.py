@@ -16,6 +16,7 @@ def searches(deployed: Deployed) -> Costs:
     return _thousand(
         {
             **_request(deployed, assumed),
+            **_log_of_calls(),
             "functions": deployed.runs("gateway", seconds + waited) + deployed.runs("inference", waited),
             "table and bucket": _of(assumed, "row_read"),
             **_vectors(deployed, assumed),
@@ -45,6 +46,7 @@ def runs(deployed: Deployed) -> Costs:
     return _thousand(
         {
             **_request(deployed, assumed),
+            **_log_of_calls(),
             "functions": of_gateway + deployed.runs("run_python", assumed["seconds"]),
             "tenant isolation": assumed["new_machines"] * memory * GB["tenant"],
             "table and bucket": sum(_of(assumed, unit) for unit in UNITS),
@@ -59,6 +61,7 @@ def tool_calls(deployed: Deployed) -> Costs:
     return _thousand(
         {
             **_request(deployed, assumed),
+            **_log_of_calls(),
             "functions": deployed.runs("gateway", assumed["seconds"]) + deployed.runs("connect", assumed["seconds"]),
             "table and bucket": _of(assumed, "row_read") + _of(assumed, "row_write"),
             "key": _of(assumed, "key_request"),
@@ -73,6 +76,7 @@ def workflows(deployed: Deployed) -> Costs:
     return _thousand(
         {
             **_request(deployed, assumed),
+            **_log_of_calls(1 + assumed["tasks"]),
             "state machine": assumed["transitions"] * MILLION["transition"] / ONE_MILLION,
             "functions": waited + assumed["tasks"] * deployed.runs("connect", call["seconds"]),
             "table and bucket": _of(assumed, "row_read") + _of(assumed, "row_write"),
@@ -154,6 +158,13 @@ def _request(deployed: Deployed, assumed: Mapping[str, Any]) -> Costs:
     costs["traces"] = MILLION["trace"] / ONE_MILLION
     costs["transfer out"] = assumed["out_gb"] * GB["out"]
     return costs
+
+
+def _log_of_calls(calls: int = 1) -> Costs:
+    """Return what the log of calls costs: a row for each call, and keeping that row."""
+    assumed = ASSUMED["log_of_calls"]
+    kept = assumed["row_gb"] * assumed["months"] * GB["row_month"]
+    return {"log of calls": calls * (MILLION["row_write"] / ONE_MILLION + kept)}
 
 
 def _of(assumed: Mapping[str, Any], unit: str) -> float:

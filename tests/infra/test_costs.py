@@ -7,7 +7,7 @@ import pytest
 
 from infra.cost_tables import PROFILES, README, tables, with_tables
 from infra.costs import Deployed, UnknownPrice, idle
-from infra.costs_of_use import documents, pages, runs, searches
+from infra.costs_of_use import documents, pages, runs, searches, tool_calls, workflows
 from tests.infra.conftest import Synthesised, of_each_stage
 from tests.infra.synthesis import Stacks
 
@@ -62,6 +62,15 @@ def test_solo_costs_less_than_three_dollars_a_month(solo: Stacks) -> None:
 @of_each_stage
 def test_a_page_that_stays_open_costs_less_than_half_a_cent_an_hour(stacks: Stacks) -> None:
     assert 0 < sum(pages(deployed(stacks)).values()) < 0.005
+
+
+def test_each_call_costs_a_row_in_the_log_of_calls(solo: Stacks) -> None:
+    """Those that the tasks of a workflow make, too; a page calls nothing."""
+    stage = deployed(solo)
+    row = 0.000_625 + 0.000_675  # to write a thousand, and to keep them for 90 days
+    for costs, calls in ((searches, 1), (runs, 1), (tool_calls, 1), (workflows, 6)):
+        assert costs(stage)["log of calls"] == pytest.approx(calls * row)
+    assert "log of calls" not in pages(stage)
 
 
 def test_an_alarm_costs_by_the_metrics_that_it_watches() -> None:
