@@ -61,10 +61,10 @@ audit: build/audit/.made ## weekly: look for known weaknesses in what is pinned 
 quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on the sets of a folder, as docs/benchmarks.md shows them (EVAL=DIR)
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
 
-conformance: $(VENV)/.dev ## run the official MCP conformance suite, the Inspector and the TypeScript SDKs (npm packages)
+conformance: $(VENV)/.dev $(VENV)/.runner ## run the official MCP conformance suite, the Inspector and the TypeScript SDKs (npm packages)
 	$(PYTEST) -m conformance tests/conformance
 
-clients: $(VENV)/.dev ## nightly: call Loci from the libraries that agents are built with (FastMCP, LangChain, OpenAI, Google, Vercel, ...)
+clients: $(VENV)/.dev $(VENV)/.runner ## nightly: call Loci from SDKs and the libraries that agents are built with (LangChain, OpenAI, Google, Vercel, ...)
 	$(PYTEST) -m clients tests/clients
 
 test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium, which it installs where it may (SMOKES=1: a few)

@@ -15,8 +15,8 @@ async function call([name, input]: Call, abortSignal?: AbortSignal) {
   return (seen.value as { text: string }[]).map((part) => part.text).join("\n");
 }
 
-const names = [];
-for (const [name, tool] of Object.entries(tools)) if ((await asSchema(tool.inputSchema).jsonSchema).type === "object") names.push(name);
+const schemas: Record<string, unknown> = {};
+for (const [name, tool] of Object.entries(tools)) schemas[name] = await asSchema(tool.inputSchema).jsonSchema;
 const cancel = new AbortController();
 const waiting = call(waits, cancel.signal).then(() => false, () => cancel.signal.aborted);
 while (!(existsSync(journal) && readFileSync(journal, "utf-8").includes("wait_for"))) await pause(20);
@@ -24,5 +24,5 @@ cancel.abort();
 const cancelled = await waiting;
 const answers = [];
 for (const one of calls) answers.push(await call(one));
-console.log(JSON.stringify({ names: names.sort(), cancelled, answers }));
+console.log(JSON.stringify({ schemas, strict: {}, cancelled, answers }));
 await client.close();

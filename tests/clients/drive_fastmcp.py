@@ -18,7 +18,7 @@ async def drive(url: str) -> Driving:
             except ToolError as error:
                 return error
 
-        yield Converted([tool.name for tool in await client.list_tools()], call)
+        yield Converted({tool.name: tool.input_schema for tool in await client.list_tools()}, call)
 
 
 tell(drive)

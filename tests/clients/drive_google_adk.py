@@ -21,14 +21,14 @@ async def drive(url: str) -> Driving:
     toolset = McpToolset(connection_params=StreamableHTTPConnectionParams(url=url))
     try:
         tools = {tool.name: tool for tool in await toolset.get_tools()}
-        declared = [tool._get_declaration() for tool in tools.values()]
+        declared = {name: tool._get_declaration().parameters_json_schema for name, tool in tools.items()}
 
         async def call(name: str, arguments: dict[str, Any]) -> Any:
             return await tools[name].run_async(
                 args=arguments, tool_context=ToolContext(invocation, function_call_id="1")
             )
 
-        yield Converted([one.name for one in declared], call)
+        yield Converted(declared, call)
     finally:
         await toolset.close()
 

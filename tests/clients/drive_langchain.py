@@ -3,6 +3,7 @@
 from contextlib import asynccontextmanager
 from typing import Any
 
+from langchain_core.utils.function_calling import convert_to_openai_function as converted
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.tools import load_mcp_tools
 from telling import Converted, Driving, tell
@@ -18,7 +19,11 @@ async def drive(url: str) -> Driving:
             message = await tools[name].ainvoke({"type": "tool_call", "id": "1", "name": name, "args": arguments})
             return message.text
 
-        yield Converted(list(tools), call)
+        yield Converted(
+            {name: converted(tool)["parameters"] for name, tool in tools.items()},
+            call,
+            {name: converted(tool, strict=True)["parameters"] for name, tool in tools.items()},
+        )
 
 
 tell(drive)

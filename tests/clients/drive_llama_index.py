@@ -15,7 +15,9 @@ async def drive(url: str) -> Driving:
     async def call(name: str, arguments: dict[str, Any]) -> Any:
         return (await tools[name].acall(**arguments)).content
 
-    yield Converted(list(tools), call)
+    yield Converted(
+        {name: tool.metadata.to_openai_tool()["function"]["parameters"] for name, tool in tools.items()}, call
+    )
 
 
 tell(drive)

@@ -17,7 +17,7 @@ async def drive(url: str) -> Driving:
         async def call(name: str, arguments: dict[str, Any]) -> Any:
             return (await client.call_tool(name, arguments)).content[0].text
 
-        yield Converted([tool.name for tool in (await client.list_tools()).tools], call)
+        yield Converted({tool.name: tool.input_schema for tool in (await client.list_tools()).tools}, call)
 
 
 tell(drive)

@@ -43,8 +43,8 @@ async def drive(url: str) -> Driving:
             context = ToolContext(None, tool_name=name, tool_call_id="1", tool_arguments=given)
             return await tool.on_invoke_tool(context, given)
 
-        assert any(tool.strict_json_schema for tool in tools.values()) == STRICT
-        yield Converted(list(tools), call)
+        schemas = {name: tool.params_json_schema for name, tool in tools.items()}
+        yield Converted(schemas, call, {name: schemas[name] for name in tools if tools[name].strict_json_schema})
 
 
 tell(drive)

@@ -6,19 +6,25 @@ It runs in the environment of each library, and imports nothing but the standard
 import asyncio
 import json
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """The tools as the library has them: their names, and its own way to call one, which returns what a model gets."""
+    """The tools as the library has them."""
 
-    names: Sequence[str]
+    schemas: Mapping[str, Any]
+    """For each, the schema of its arguments, as a model gets it."""
     call: Callable[[str, dict[str, Any]], Awaitable[Any]]
+    """The library's own way to call one; it returns what a model gets."""
+    strict: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The schemas in OpenAI's strict mode, if the library converts them to it."""
+    cancels: bool = True
+    """False: the library has no way to cancel a call."""
 
 
 Drive = Callable[[str], AbstractAsyncContextManager[Converted]]
@@ -32,9 +38,10 @@ def tell(drive: Drive) -> None:
 
 async def _told(drive: Drive, plan: dict[str, Any]) -> dict[str, Any]:
     async with drive(plan["url"]) as tools:
-        cancelled = await _cancelled(tools, plan["waits"], Path(plan["journal"]))
+        cancelled = await _cancelled(tools, plan["waits"], Path(plan["journal"])) if tools.cancels else None
         answers = [_text(await tools.call(name, arguments)) for name, arguments in plan["calls"]]
-        return {"names": sorted(tools.names), "cancelled": cancelled, "answers": answers}
+        told = {"schemas": dict(tools.schemas), "strict": dict(tools.strict)}
+        return {**told, "cancelled": cancelled, "answers": answers}
 
 
 async def _cancelled(tools: Converted, waits: tuple[str, dict[str, Any]], journal: Path) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from loci.files.file import file_id
 from loci.registry import LISTED
 from tests.support.serving import call, loci, post, serving
 from tests.surface.test_listing import SNAPSHOT
@@ -22,6 +23,7 @@ TOOLS: list[str] = [one["name"] for one in json.loads(SNAPSHOT.read_text("utf-8"
 """The tools that `/mcp` lists."""
 Arguments = dict[str, Any]
 Calls = list[tuple[str, Arguments]]
+FARES = "stop,fare\nharbour,1200\nisland,36\n"
 SEARCH = ("search_documents", {"query": "ferry", "limit": 10})
 TASKS: list[dict[str, Any]] = [
     {"id": "t1", "tool": "journal:items", "arguments": {}},
@@ -31,10 +33,13 @@ WORKING: Calls = [
     SEARCH,
     ("read_node_content", {"id": "ferries"}),
     ("write_document", {"path": "tram.md", "content": "# Tram"}),
-    ("pml_call_tool", {"tool": "add_memory", "arguments": {"name": "bus.md", "text": "# Bus"}}),
-    ("pml_search_tools", {"query": "echo a value"}),
+    ("pml_call_tool", {"tool": "add_memory", "arguments": {"name": "fares.csv", "text": FARES}}),
+    ("query_table", {"memory_id": file_id("fares.csv"), "sql": "SELECT sum(fare) FROM t1"}),
+    ("run_memory_code", {"code": "print(sum(range(100)))"}),
     ("pml_execute_dag", {"workflow": {"tasks": TASKS}}),
 ]
+SAID = ["ferries.md", "Ferry, ferries, ferry.", "tram.md", "fares.csv", "1236", "4950", "complete"]
+"""Words in the answer of each of them."""
 TYPICAL: dict[str, Arguments] = {
     "read_node_content": {"id": "nowhere"},
     "write_document": {"path": "tram.md", "content": "Another"},
