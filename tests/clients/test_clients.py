@@ -66,8 +66,14 @@ def told(request: pytest.FixtureRequest, server: Served, tmp_path_factory: pytes
     server.journal.unlink(missing_ok=True)
     home = tmp_path_factory.mktemp(library)
     waits = ("pml_call_tool", {"tool": "journal:wait_for", "arguments": {"file": str(home / "end")}})
-    plan = {"url": server.url, "journal": str(server.journal), "waits": waits, "calls": [*WORKING, *FAILING]}
-    plan["command"] = [*LOCI, "serve", "--no-models", "--data", str(server.data)]
+    over_stdio = [*LOCI, "serve", "--no-models", "--data", str(server.data)]
+    plan = {
+        "url": server.url,
+        "command": over_stdio,
+        "journal": str(server.journal),
+        "waits": waits,
+        "calls": [*WORKING, *FAILING],
+    }
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LOCI_", "AWS_", "PYTHON"))}
     done = subprocess.run(
         [*_driver(library), json.dumps(plan), *options],

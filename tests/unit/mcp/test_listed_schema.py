@@ -70,8 +70,8 @@ def test_an_output_that_may_be_missing_is_only_named() -> None:
 
 def test_an_input_does_not_tell_the_docstring_of_a_class() -> None:
     """Nor that it takes no other fields: a client learns of it only where there are none."""
-    definitions = {"Wind": {"type": "object", "description": "Of a day.", "additionalProperties": False}}
-    definitions["Wind"]["properties"] = {"force": {"type": "integer"}}
+    force = {"properties": {"force": {"type": "integer"}}}
+    definitions = {"Wind": {"type": "object", "description": "Of a day.", "additionalProperties": False, **force}}
     shown = listed_input({"type": "object", "properties": {"wind": {"$ref": "#/$defs/Wind"}}, "$defs": definitions})
     assert shown["properties"]["wind"] == {"type": "object", "properties": {"force": {"type": "integer"}}}
     assert listed_input({"type": "object", "properties": {}})["additionalProperties"] is False
