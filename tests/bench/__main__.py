@@ -22,6 +22,7 @@ from tests.bench.hooks import hooks
 from tests.bench.imports import imports
 from tests.bench.ingestion import ingestion
 from tests.bench.latency import latency
+from tests.bench.listening import listening
 from tests.bench.load import load
 from tests.bench.memory import memory
 from tests.bench.million import million
@@ -69,6 +70,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "ten tasks": ten_tasks,
     "workflows": workflows,
     "events": event_streams,
+    "listening": listening,
     "gateway model": gateway_model,
     "graph": graph,
     "pages": pages,

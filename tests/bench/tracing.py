@@ -57,13 +57,13 @@ async def _in_turns(three: Sequence[Serving], asked: Sequence[bytes]) -> list[li
 
 
 async def _round(served: Serving, connection: Connection, asked: Sequence[bytes]) -> float:
-    before = _processor_time(served.pid)
+    before = processor_time(served.pid)
     for raw in islice(cycle(asked), CALLS):
         await connection.call(raw)
-    return (_processor_time(served.pid) - before) / CALLS
+    return (processor_time(served.pid) - before) / CALLS
 
 
-def _processor_time(pid: int) -> float:
+def processor_time(pid: int) -> float:
     """Seconds of all threads of the process."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
