@@ -46,7 +46,7 @@ def strict(schema: Schema, at: str, faults: set[str]) -> Schema:
         faults.add(at)
     if kind == "object":
         # Clients close an object themselves, unless it has no fields.
-        if schema.get("additionalProperties", not schema.get("properties")):
+        if schema.get("additionalProperties", not schema.get("properties")) is not False:
             faults.add(at)
         needed = schema.get("required", [])
         fields = {

@@ -416,7 +416,7 @@ def _input(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> Sc
             kept[name] = [_input(part, definitions, levels - 1) for part in value if part != NULL]
         elif not (name in CHECKED_ONLY or (name == "default" and not value)):
             kept[name] = value
-    if isinstance(kept.get("additionalProperties"), bool):
+    if kept.get("additionalProperties") in (True, False, {}):
         del kept["additionalProperties"]
     if kept.get("properties") == {}:  # clients close the others themselves, where they convert them to strict mode
         kept["additionalProperties"] = False

@@ -78,7 +78,9 @@ class SearchResult(BaseModel):
     date_from: DateSource | None = Field(
         default=None, description="what says the date; file, git: only its last change"
     )
-    owner: str | None = Field(default=None, description="who shares it, if not yours")
+    owner: str | None = Field(
+        default=None, description="who shares it, if not yours", exclude_if=lambda one: one is None
+    )
     trust: Trust | None = Field(
         default=None, description="foreign: texts of others may be in it", exclude_if=lambda one: one is None
     )
