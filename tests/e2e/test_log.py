@@ -35,19 +35,23 @@ def test_what_was_written_is_shown_with_its_trust(tmp_path: Path) -> None:
         assert loci(data, "call", "write_document", arguments).returncode == 0
     assert loci(data, "call", "read_node_content", '{"id": "clip.md"}').returncode == 0
     with serving(data) as server:
-        after = json.dumps({"path": "made.md", "content": "# Made\n"})
+        after = json.dumps({"path": "made.md", "content": "# Made\n", "supersedes": "own.md"})
         assert loci(data, "call", "write_document", after).returncode == 0
         lines = loci(data, "log", "--writes", "--json").stdout.splitlines()
         remote = loci(data, "log", "--writes", "--json", "--url", server.url).stdout.splitlines()
     assert remote == lines
     told = [(one["name"], one["trust"], one["sources"]) for one in map(json.loads, lines)]
-    assert told == [("clip.md", "own", []), ("own.md", "own", []), ("made.md", "foreign", ["note clip.md"])]
+    after_reading = [(name, "foreign", ["note clip.md"]) for name in ("made.md", "own.md")]
+    assert told == [("clip.md", "own", []), ("own.md", "own", []), *after_reading]
     head, *rows = loci(data, "log", "--writes").stdout.splitlines()
     assert head.split() == ["at", "tool", "name", "trust", "client", "by", "sources"]
     assert [row.split()[2:5] for row in rows] == [
         *(["write_document", "clip.md", "own"], ["write_document", "own.md", "own"]),
-        ["write_document", "made.md", "foreign"],
+        *(["write_document", one, "foreign"] for one in ("made.md", "own.md")),
     ]
+    assert loci(data, "call", "undo_write", '{"path": "own.md"}').returncode == 0
+    undone = loci(data, "log", "--writes", "--json", "--tool", "undo_write").stdout.splitlines()
+    assert [json.loads(one)["name"] for one in undone] == ["own.md", "made.md"]
 
 
 def _three(data: Path, server: Serving) -> list[str] | None:

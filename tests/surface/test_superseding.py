@@ -77,7 +77,9 @@ async def test_both_are_written_and_one_undo_takes_back_both(
         assert [text(notes, one) for one in paths] == [linked, marked]
         assert not (await call(connect, "write_document", **new))["changed"]
         undone = await call(connect, "undo_write", path=f"notes/{path}")
-        assert "the mark of what was superseded" in undone["result"]
+        is_new = path == paths[0]
+        did = f"took back the change of notes/{older}" if is_new else "took notes/adr/0004-new.md away"
+        assert undone["result"].endswith(f", and {did}")
         assert all_texts(notes) == BEFORE
 
 

@@ -50,6 +50,8 @@ class UndoneWrite:
     write: PastWrite
     older: int
     """The number of earlier writes that can still be undone."""
+    other: WrittenDocument | None = None
+    """The other document, if the write had superseded one with another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,10 @@ class Authoring:
                 owner, target, change, expect=expect, by=by, move=plan, origin=origin, is_whole=is_whole
             )
 
+        marked = self._targets.find_itself(owner, supersedes)
         written = self._supersedings.get().write(owner, name, supersedes, draft, write)
+        if written.is_changed:
+            self._wrote(owner, by, marked.path, origin)
         return self._with_links(owner, written)
 
     def move(
@@ -247,7 +252,9 @@ class Authoring:
     def undo(self, owner: Owner, name: str, *, expect: str | None, origin: Origin | None = None) -> UndoneWrite:
         """Put back the text from before the last write of a tool, or remove the document if that write created it."""
         undone = self._undo(owner, name, expect=expect)
-        self._wrote(owner, "undo_write", undone.written.target.path, origin)
+        for one in (undone.written, undone.other):
+            if one:
+                self._wrote(owner, "undo_write", one.target.path, origin)
         return undone
 
     def _undo(self, owner: Owner, name: str, *, expect: str | None) -> UndoneWrite:
@@ -270,20 +277,26 @@ class Authoring:
             plan = self._moves.get().find(owner, last.write.move, target.path) if last.write.move else None
             if plan is None:
                 return self._undone(owner, target, now, last, expect)
-        written = self._take_back(owner, plan, target, expect)
-        return UndoneWrite(self._with_links(owner, written), last.write, last.older)
+        written, other = self._take_back(owner, plan, target, expect)
+        return UndoneWrite(self._with_links(owner, written), last.write, last.older, other)
 
     def _take_back(
         self, owner: Owner, plan: "MovePlan | SupersedingPlan", target: WriteTarget, expect: str | None
-    ) -> WrittenDocument:
-        """Take back a change of several documents, and return the one that was asked for."""
+    ) -> tuple[WrittenDocument, WrittenDocument | None]:
+        """Take back a change of several documents. Return the one asked for, and the other one of a superseding."""
         from loci.authoring.moving import MovePlan
 
+        moves = self._moves.get()
         if isinstance(plan, MovePlan):
-            return self._moves.get().take_back(owner, plan, expect=expect).written
+            return moves.take_back(owner, plan, expect=expect).written, None
         self._supersedings.get().take_back(owner, plan, expect=expect)
-        document = self._catalog.find(owner, target.path).document
-        return WrittenDocument(target, document, hash_of(self._recovery.read(owner, target)), is_changed=True)
+
+        def now(target: WriteTarget) -> WrittenDocument:
+            document = self._catalog.find(owner, target.path).document
+            return WrittenDocument(target, document, hash_of(self._recovery.read(owner, target)), is_changed=True)
+
+        other = plan.older if plan.newer.path == target.path else plan.newer
+        return now(target), now(moves.target(owner, other))
 
     def _check_id(self, owner: Owner, name: str) -> None:
         """Raise an error that names similar ids, if the name is an id of no document."""

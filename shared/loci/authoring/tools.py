@@ -190,7 +190,9 @@ def writing_tools(app: "App") -> list[LociTool]:
         is_move = write.move and write.by == "move_document"
         did = "Moved it back to {}, with all links" if is_move else "Put back what {} said before"
         result = f"Took {place} away" if undone.written.hash is None else did.format(place)
-        result = f"{result}, and the mark of what was superseded" if write.move and not is_move else result
+        if other := undone.other:
+            did = "took {} away" if other.hash is None else "took back the change of {}"
+            result = f"{result}, and {did.format(other.target.path)}"
         return UndoneView.model_validate(
             {**_render(undone.written, result), "undone": f"{write.by} at {write.at}", "undoable": undone.older}
         )

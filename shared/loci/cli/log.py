@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = {"at": 19, "tool": 28, "outcome": 18, "ms": 9, "door": 8, "client": 24, "by": 0}
 """The columns of the table, and how wide they are."""
-COLUMNS_OF_WRITES: Final = {"at": 19, "tool": 16, "name": 40, "trust": 8, "client": 24, "by": 16, "sources": 0}
+COLUMNS_OF_WRITES: Final = {"at": 19, "tool": 16, "name": 56, "trust": 8, "client": 24, "by": 16, "sources": 0}
 UNITS: Final = {"m": 60, "h": 3600, "d": 86_400}
 
 
