@@ -422,6 +422,12 @@ def test_the_command_needs_a_person_at_a_terminal_with_the_pin(tmp_path: Path) -
         code, shown = at_terminal(command, environment, PIN)
         assert (code, given()) == (0, ["acme/bob"]), shown
         listed = subprocess.run([*LOCI, "share"], env=environment, capture_output=True, text=True, check=True).stdout
-        assert "You share notes with acme/bob" in listed
+        assert "You share notes with acme/bob (since 2" in listed
+        for more in (["--revoke"], ["--with", "acme/bob"]):
+            asked = subprocess.run(
+                [*LOCI, "share", *more], env=environment, capture_output=True, text=True, check=False
+            )
+            assert (asked.returncode, "Which folder?" in asked.stderr) == (1, True)
+        assert given() == ["acme/bob"]
         subprocess.run([*LOCI, "share", "--revoke", "notes", "--with", "acme/bob"], env=environment, check=True)
         assert given() == []

@@ -52,6 +52,21 @@ async def test_what_others_share_is_found_on_each_runtime(app: App, connect: Con
         assert await found() == ["own-boat"]
 
 
+async def test_who_has_only_what_others_share_is_not_told_of_an_empty_library(app: App, connect: Connect) -> None:
+    app.documents.parts.library.add(ANN, "notes/plan.md", b"# Ferry plan\n\nThe ferry leaves at nine.\n")
+    app.documents.parts.library.add(ANN, "private/other.md", b"# Basilisk\n")
+    app.sharing.give(ANN, "notes", "local")
+    async with connect() as client:
+        found = await client.call_tool("search_documents", {"query": "basilisk"})
+        read = [
+            texts(await client.call_tool("read_node_content", {"id": f"shared/acme/ann/{name}"}))[0]
+            for name in ("private/other.md", "private/none.md", "notes/none.md")
+        ]
+    assert "none that others share with you matches" in texts(found)[0]
+    assert "Nothing of this name is shared with you" in read[0]
+    assert len(set(read)) == 1
+
+
 def test_a_place_in_a_document_of_an_owner_with_an_address_is_found() -> None:
     entry = entry_of("document:shared/ann@example.org/notes-plan@50")
     assert (entry.name, entry.first) == ("shared/ann@example.org/notes-plan", 50)

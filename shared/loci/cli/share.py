@@ -47,6 +47,8 @@ def share(
     """
     owner = named_owner(tenant, subject)
     check_person()
+    if folder is None and (revoke or receiver):
+        raise Refused("Which folder?", "Name it: loci share FOLDER --with NAME, or loci share --revoke FOLDER")
     if folder is not None and not revoke:
         if receiver is None:
             raise Refused("With whom?", "Name an owner of this server: loci share FOLDER --with NAME")
@@ -56,8 +58,8 @@ def share(
     if folder is None:
         given, received = sharing.shares.given(owner), sharing.shares.received(owner)
         told = {"given": [_view(one) for one in given], "received": [_view(one) for one in received]}
-        lines = [f"You share {one.folder} with {one.receiver_name} since {one.since[:10]}" for one in given]
-        lines += [f"{one.giver_name} shares {one.place} with you since {one.since[:10]}" for one in received]
+        lines = [f"You share {one.folder} with {one.receiver_name} (since {one.since[:10]})" for one in given]
+        lines += [f"{one.giver_name} shares {one.place} with you (since {one.since[:10]})" for one in received]
         lines = lines or ["Nothing is shared. Share a folder with: loci share FOLDER --with NAME"]
     elif revoke:
         ended = _end(sharing, owner, folder, receiver)

@@ -13,6 +13,7 @@ from loci.documents.document import DOCUMENT_ID, SESSION_TYPE, Document, Documen
 from loci.documents.filtering import EVERY_PART, PROPERTY, LibraryPart, directory
 from loci.documents.foreign import saw_titles
 from loci.documents.ingest.local_files import is_document, plain_path
+from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.search.ranking import Chunk, Hit, Ranking, Stage
 from loci.sharing.shares import SHARED, Share, Shares, found_in
 
@@ -27,6 +28,7 @@ NONE_SECONDS: Final = 60.0
 """Seconds for which a process on AWS remembers that nobody shares with an owner, so that a search reads no record."""
 NO_SESSION: Final = f"{PROPERTY}type={SESSION_TYPE}"
 """The mark in the index of a session with a coding agent."""
+NOTHING_SHARED: Final = "You have no documents of your own, and none that others share with you matches the question"
 Value = TypeVar("Value")
 
 
@@ -102,7 +104,11 @@ class Sharing:
         """The text of a document of the owner, or of one that is shared with them, as `Documents.read` gives it."""
         found = self._named(owner, name)
         if found is None:
-            return self._app.documents.read(owner, name, is_shown=is_shown)
+            try:
+                return self._app.documents.read(owner, name, is_shown=is_shown)
+            except NotFound as error:
+                is_unknown = error.code == "NODE_NOT_FOUND"
+                raise (self._nothing_shared(owner, name) if is_unknown else None) or error from None
         share, document = found
         try:
             text = self._app.documents.parts.library.read(share.giver, document.id)
@@ -208,6 +214,13 @@ class Sharing:
                 found.setdefault(f"{share.giver.key}/{one.id}", (share, one))
         return next(iter(found.values())) if len(found) == 1 else None
 
+    def _nothing_shared(self, owner: Owner, name: str) -> NotFound | None:
+        """The error for a name below `shared/` that leads to nothing, if others share anything with the owner."""
+        if not plain_path(name).startswith(f"{SHARED}/") or not self.shares.received(owner):
+            return None
+        advice = "list_directory_structure(prefix='shared') shows what is"
+        return NotFound("Nothing of this name is shared with you", advice, code="NODE_NOT_FOUND")
+
     def _graph(self, share: Share, document: Document) -> "Graph":
         """The document with those that are linked with it, as far as the receiver may read them, by their names."""
         mine = [one for one in self.shares.received(share.receiver) if one.giver == share.giver]
@@ -302,6 +315,7 @@ def _fused(found: Sequence[FoundDocuments], limit: int, *, newest_first: bool) -
     words = tuple(dict.fromkeys(word for one in found for word in one.ranking.words))
     stages = tuple(stage for one in found for stage in one.ranking.stages)
     reason = None if hits else found[0].ranking.reason
+    reason = NOTHING_SHARED if reason == EMPTY_LIBRARY else reason
     ranking = replace(found[0].ranking, words=words, hits=tuple(hits), stages=stages, reason=reason)
     return FoundDocuments(
         ranking,
