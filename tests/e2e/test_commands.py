@@ -137,12 +137,15 @@ def test_a_search_for_programs_has_the_shape_of_the_tool(data: Path, tmp_path: P
     many = {
         f"{one}.md": f"# Page {one}\n\n{'The water of the pier is told of at length. ' * 20}\n" for one in range(30)
     }
-    notes = written(tmp_path / "notes", {"2024-05-06 tides.md": "The tide rises.\n\nIt falls at six.\n"} | many)
+    marked = {"old.md": "---\nstatus: deprecated\ntrust: foreign\n---\n# Lighthouse\n\nThe lighthouse is red.\n"}
+    tides = {"2024-05-06 tides.md": "The tide rises.\n\nIt falls at six.\n"}
+    notes = written(tmp_path / "notes", tides | many | marked)
     assert loci(data, "ingest", str(notes)).returncode == 0
     every = json.loads(loci(data, "search", "water of the pier", "--json", "-n", "100").stdout)
     assert [len(row["snippet"]) > 800 for row in every["results"]] == [True] * 30
     assert "left_out" not in every["metadata"]
     assert "It falls at six." in loci(data, "search", "tide").stdout
+    assert "[retired; foreign: " in loci(data, "search", "lighthouse").stdout
     found = json.loads(loci(data, "search", "tide", "--json").stdout)
     called = json.loads(loci(data, "call", "search_documents", '{"query": "tide", "limit": 5}').stdout)
     assert found == called

@@ -140,7 +140,10 @@ def _row_text(place: int, row: "SearchResult") -> str:
     """A result as text: the document and its passages, as the tool shows them."""
     where = f"{row.id} > {row.heading or row.preview}"
     at = f"  ({_lines(row.lines)})" if row.lines else ""
-    lines = [printable(f"{place}. {where}{at}  {row.score:.2f} {row.source}"), *_inset(row.snippet)]
+    lines = [printable(f"{place}. {where}{at}  {row.score:.2f} {row.source}")]
+    remarks = [one for one in (row.validity, row.trust and f"foreign: {row.sources}", row.claim) if one]
+    lines += [f"   [{printable('; '.join(remarks))}]"] if remarks else []
+    lines += _inset(row.snippet)
     for one in row.passages or ():
         lines += [printable(f"   {one.heading or 'and'}  ({_lines(one.lines)})"), *_inset(one.text)]
     if row.explain:
