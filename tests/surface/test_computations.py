@@ -116,7 +116,7 @@ async def test_parameters_are_checked_before_anything_runs(
     said = await refused(python, STAY, **parameters)
     assert said.startswith("BAD_PARAMETERS: ")
     assert told in said
-    assert "It takes nights: integer, length: number, season: string" in said
+    assert "It takes nights: integer (required), length: number (required), season: string" in said
 
 
 @each(

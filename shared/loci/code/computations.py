@@ -119,9 +119,12 @@ class Contract:
         if len(json.dumps(values).encode()) > LARGEST_VALUES:
             faults.append(f"they have more than {LARGEST_VALUES:,} bytes")
         if faults:
-            told = ", ".join(f"{name}: {type}" for name, (type, _) in self.parameters.items()) or "none"
+            told = ", ".join(
+                f"{name}: {type}{' (required)' if is_required else ''}"
+                for name, (type, is_required) in self.parameters.items()
+            )
             what = f"The parameters do not fit: {'; '.join(faults)[:LONGEST_REASON]}"
-            raise Refused(what, f"It takes {told}", code="BAD_PARAMETERS")
+            raise Refused(what, f"It takes {told or 'none'}", code="BAD_PARAMETERS")
         return values
 
 
@@ -298,7 +301,8 @@ def contract_of(path: str, lines: Sequence[str]) -> Contract:
     """The contract of a computation. Raises `Refused` if Loci cannot run it, with the reason."""
     fields = nested_fields(lines)
     if (runtime := _text(fields.get("runtime"))) != RUNTIME:
-        raise _bad(path, f"its runtime is {runtime[:40]!r}, and Loci runs only {RUNTIME!r}")
+        what = f"{path} cannot be run here: its runtime is {runtime[:40]!r}, and Loci runs only {RUNTIME!r}"
+        raise Refused(what, "Read the document, and run its code where that runtime is", code="BAD_COMPUTATION")
     parameters, declared = dict[str, tuple[str, bool]](), fields.get("parameters") or ()
     for one in cast("list[object]", declared) if isinstance(declared, list | tuple) else [None]:
         about = cast("dict[object, object]", one) if isinstance(one, dict) else {}
@@ -314,7 +318,7 @@ def contract_of(path: str, lines: Sequence[str]) -> Contract:
     receipt = tuple(map(_text, cast("list[object]", asked))) if isinstance(asked, list) else ()
     checked_by = _text(cast("dict[object, object]", attester).get("resource")) if isinstance(attester, dict) else None
     if attester and not checked_by:
-        raise _bad(path, "its attester names no resource")
+        raise _bad(path, "its attester names no file: write `attester: {resource: attesters/check.py}`")
     return Contract(parameters, _text(fields.get("computation")) or None, checked_by, receipt)
 
 
