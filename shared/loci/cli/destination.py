@@ -34,7 +34,7 @@ def stack_option(help: str, more: str = "") -> Any:
 StackOption = Annotated[str | None, stack_option("Use a deployment on AWS.")]
 EndpointOption = Annotated[
     str | None,
-    stack_option("Use a deployment on AWS, instead of --url or --to.", " It needs a key, too."),
+    stack_option("Use a deployment on AWS, instead of a URL.", " It needs a key, too."),
 ]
 OWNERS_OPTIONS: Final = {
     "stack": StackOption,

@@ -105,7 +105,8 @@ def export(
         raise Refused("An export from a stack goes into a FILE", "Give FILE, or send this machine's data with --to URL")
     source = url_or_stack(source, stack)
     if (file is None) == (to is None) or (to and source):
-        raise Refused("An export goes into a FILE, or to one server", "Give FILE, FILE and --from URL, or --to URL")
+        advice = "Give FILE, FILE and --from URL, --to URL, or --okf DIR"
+        raise Refused("An export goes into a FILE, or to one server", advice)
     app = open_app(data, config, here_only(ELSEWHERE))
     names, key = app.transfer.names(with_results=results), key or os.environ.get("LOCI_KEY")
     own = app.transfer.items(LOCAL, names)
