@@ -421,6 +421,7 @@ def test_the_command_needs_a_person_at_a_terminal_with_the_pin(tmp_path: Path) -
         assert given() == []
         code, shown = at_terminal(command, environment, PIN)
         assert (code, given()) == (0, ["acme/bob"]), shown
+        assert "loci share --revoke notes --with acme/bob" in shown
         listed = subprocess.run([*LOCI, "share"], env=environment, capture_output=True, text=True, check=True).stdout
         assert "You share notes with acme/bob (since 2" in listed
         for more in (["--revoke"], ["--with", "acme/bob"]):

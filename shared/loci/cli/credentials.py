@@ -237,7 +237,8 @@ def check_terminal() -> None:
     """Raise `Refused` if standard input is not a terminal."""
     if not sys.stdin.isatty():
         what = "This command needs a person at a terminal"
-        raise Refused(what, "Run it in a terminal of your own, or use the page /ui/runs", code="NO_TERMINAL")
+        advice = "Run it in a terminal of your own. To approve and to share, there are pages: /ui/runs and /ui/settings"
+        raise Refused(what, advice, code="NO_TERMINAL")
 
 
 def asked_pin(prompt: str = "PIN") -> str:

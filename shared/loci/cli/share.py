@@ -1,6 +1,7 @@
 """`loci share`: a person shares a folder of their documents with another owner, and ends that again."""
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -67,7 +68,10 @@ def share(
         lines = [f"Ended: {one.folder} with {one.receiver_name}" for one in ended]
     else:
         made = sharing.give(owner, folder, receiver or "")
-        told, end = _view(made), f"loci share --revoke {made.folder}"
+        whose = ["--tenant", tenant, "--subject", subject] if tenant and subject else []
+        whose += ["--stack", stack] if stack else []
+        end = shlex.join(["loci", "share", "--revoke", made.folder, "--with", made.receiver_name, *whose])
+        told = _view(made)
         lines = [f"{made.receiver_name} may read {made.folder} from now on, as {made.place}. To end it: {end}"]
     for line in [json.dumps(told)] if as_json else map(printable, lines):
         typer.echo(line)

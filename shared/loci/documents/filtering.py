@@ -171,5 +171,5 @@ def _level(path: str, prefix: str) -> int:
 
 def _no_folder(name: str, known: Iterable[str]) -> NotFound:
     alike = most_alike(name, {folder: folder for folder in known}, SUGGESTED)
-    advice = f"Did you mean {', '.join(alike)}?" if alike else "Leave out the prefix to see all folders"
+    advice = f"Did you mean {', '.join(alike)}?" if alike else "list_directory_structure shows all folders"
     return NotFound(f"There is no folder {name[:200]!r} with documents", advice, code="FOLDER_NOT_FOUND")
