@@ -46,10 +46,11 @@ def delete_owner(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete everything of one owner: documents, files, results, workflows, logins, uploads, connections and keys.
+    """Delete everything of one owner: documents, files, results, workflows, logins, uploads, shares and keys.
 
-    This cannot be undone. If it is interrupted, or if requests of the owner were still running, repeat it: what is gone
-    is no error. Folders that were ingested from this machine stay where they are. On AWS it reads the whole table.
+    It ends connections, too. This cannot be undone. If it is interrupted, or if requests of the owner were still
+    running, repeat it: what is gone is no error. Folders that were ingested from this machine stay where they are. On
+    AWS it reads the whole table.
     """
     check_person()
     app = app_at(stack, data, config, "The owners", whole=True)
