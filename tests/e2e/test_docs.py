@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from loci.cli.main import COMMANDS as LISTED
 from tests.support.docs import COMMANDS, DOCS, PAGES, SITE
 from tests.support.docs_parts import PARTS, renewed
 from tests.support.each import each
@@ -68,6 +69,7 @@ def test_the_commands_of_the_installation_exist() -> None:
     page = written("install.md")
     commands = re.findall(r"(?:^\$ |`)loci ([a-z]+(?: [a-z]+)?)", page, re.MULTILINE)
     assert {"serve", "doctor", "runner install", "service install", "keys create"} <= {*commands}
+    assert {one.partition(" ")[0] for one in COMMANDS} == {"", *LISTED}
     known = {one for command in COMMANDS for one in (command, command.partition(" ")[0])}
     assert {one.partition(" ")[0] for one in commands} <= known
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)

@@ -19,7 +19,7 @@ SITE = DOCS / "zensical.toml"
 TOOLS = DOCS.parent / "tests" / "surface" / "tools.json"
 COMMANDS = (
     *("", "serve", "ingest", "add", "watch", "reindex", "search", "graph", "forget", "doctor", "call"),
-    *("approve", "pin", "connect", "hook", "log", "export", "import"),
+    *("approve", "pin", "connect", "events", "log", "hook", "export", "import"),
     *("files", "files list", "files show", "files search", "files read", "files forget"),
     *("tools", "tools add", "tools import", "tools list", "tools test", "tools log", "tools remove"),
     *("tools secret", "tools login", "tools logout"),
@@ -28,6 +28,7 @@ COMMANDS = (
     *("models", "models list", "models pull", "models check"),
     *("keys", "keys create", "keys list", "keys revoke"),
     *("clients", "clients list", "clients revoke"),
+    *("owners", "owners list", "owners delete", "share"),
     *("runner", "runner install"),
     *("service", "service install", "service uninstall", "service status"),
 )
