@@ -7,8 +7,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from loci.authoring.edit_draft import EditDraft, missing
-from loci.authoring.stored_text import FileStamp
-from loci.authoring.write_recovery import LastChange, WriteRecovery, WrittenDocument
+from loci.authoring.write_recovery import WriteRecovery, WrittenDocument
 from loci.authoring.write_targets import WriteTarget, WriteTargets
 from loci.core.errors import Conflict, LociError, NotFound, Refused
 from loci.core.full_disk import freeing
@@ -145,23 +144,23 @@ class Authoring:
         """Create a document or change its text, and return it with its links. Mark the one that it supersedes."""
         if draft.mode != "create":
             self._check_id(owner, name)
-        is_whole = draft.mode == "replace" and draft.heading is None
-        by = "write_document"
-        if supersedes is None:
-            written = self.change(owner, name, draft.apply, expect=expect, by=by, origin=origin, is_whole=is_whole)
-            return self._with_links(owner, written)
-        self._check_id(owner, supersedes)
+        if supersedes is not None:
+            self._check_id(owner, supersedes)
         self.repair(owner)
+        by, is_whole = "write_document", draft.mode == "replace" and draft.heading is None
 
-        def write(target: WriteTarget, change: Change, plan: str) -> WrittenDocument:
+        def write(target: WriteTarget, change: Change, plan: str | None = None) -> WrittenDocument:
             return self._change(
                 owner, target, change, expect=expect, by=by, move=plan, origin=origin, is_whole=is_whole
             )
 
-        marked = self._targets.find_itself(owner, supersedes)
-        written = self._supersedings.get().write(owner, name, supersedes, draft, write)
-        if written.is_changed:
-            self._wrote(owner, by, marked.path, origin)
+        if supersedes is None:
+            written = write(self._targets.find(owner, name), draft.apply)
+        else:
+            marked = self._targets.find_itself(owner, supersedes)
+            written = self._supersedings.get().write(owner, name, supersedes, draft, write)
+            if written.is_changed:
+                self._wrote(owner, by, marked.path, origin)
         return self._with_links(owner, written)
 
     def move(
@@ -184,17 +183,11 @@ class Authoring:
         by: str,
         dry_run: bool = False,
         origin: Origin | None = None,
-        is_whole: bool = False,
     ) -> WrittenDocument:
-        """Change the document and index it. `by` is the tool's name, `origin` who called it.
-
-        `is_whole`: the new text replaces all of the old one.
-        """
+        """Change the document and index it. `by` is the tool's name, `origin` who called it."""
         self.repair(owner)
         target = self._targets.find(owner, name)
-        return self._change(
-            owner, target, change, expect=expect, by=by, dry_run=dry_run, origin=origin, is_whole=is_whole
-        )
+        return self._change(owner, target, change, expect=expect, by=by, dry_run=dry_run, origin=origin)
 
     def _change(
         self,
@@ -209,7 +202,10 @@ class Authoring:
         origin: Origin | None = None,
         is_whole: bool = False,
     ) -> WrittenDocument:
-        """Change the document and index it, as a part of the plan `move`, if there is one."""
+        """Change the document and index it, as a part of the plan `move`, if there is one.
+
+        `is_whole`: the new text replaces all of the old one.
+        """
         with self._recovery.locked(owner, target):
             for _ in RETRY_PAUSES:
                 before = self._recovery.read(owner, target)
@@ -310,9 +306,7 @@ class Authoring:
             raise _gone(target)
         if now is not None and hash_of(now) != (expect or last.write.after):
             raise _changed_since_write(target, now, last)
-        stamp = None if last.write.changed_ns is None else FileStamp(None, last.write.changed_ns)
-        change = LastChange(stamp, last.write.changed_on, is_by_tool=True, origin=last.write.kept)
-        written = self._recovery.write(owner, target, now, last.write.before, last=change)
+        written = self._recovery.put_back(owner, target, now, last.write)
         with suppress(LociError):  # the next undo sees that it was taken back
             self._history.drop(owner, last.key)
         return UndoneWrite(self._with_links(owner, written), last.write, last.older)

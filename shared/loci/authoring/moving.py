@@ -1,7 +1,5 @@
 """Moves documents with the links that lead to them: completely or not at all, and back again.
 
-The plan of a write that supersedes another document is kept and finished here, too.
-
 What is to be done is kept first. If the move is interrupted, the next start or the next call finishes it; if a text
 cannot be written, all of it is taken back. Each step can be done twice, and acts on the texts as they are then.
 """
@@ -74,6 +72,11 @@ class MovePlan:
     is_back: bool = False
     """True: it is being taken back."""
 
+    @property
+    def ends(self) -> tuple[Place, Place]:
+        """The two places whose writes it keeps."""
+        return self.source, self.goal
+
 
 @dataclass(frozen=True, slots=True)
 class SupersedingPlan:
@@ -90,6 +93,11 @@ class SupersedingPlan:
     """True: it is being taken back."""
     replaced: str | None = None
     """The hash of the newer one's text that is taken back."""
+
+    @property
+    def ends(self) -> tuple[Place, Place]:
+        """The two places whose writes it keeps."""
+        return self.newer, self.older
 
 
 PLANS = TypeAdapter[MovePlan | SupersedingPlan](MovePlan | SupersedingPlan)
@@ -152,12 +160,14 @@ class Moves:
             plan = PLANS.validate_json(self.blobs.read(owner, f"{FOLDER}{id}"))
         except NotFound:
             return None
-        ends = (plan.source, plan.goal) if isinstance(plan, MovePlan) else (plan.newer, plan.older)
-        return plan if path in (one.path for one in ends) else None
+        return plan if path in (one.path for one in plan.ends) else None
 
-    def forget(self, owner: Owner, id: str) -> None:
-        """Remove the plan of that id."""
-        self.blobs.remove(owner, f"{FOLDER}{id}")
+    def forget(self, owner: Owner, plan: MovePlan | SupersedingPlan) -> None:
+        """Remove the plan, with the writes that were kept for it."""
+        for place in plan.ends:
+            while write := self.history.of_move(owner, place.path, plan.id):
+                self.history.drop(owner, write.key)
+        self.blobs.remove(owner, f"{FOLDER}{plan.id}")
 
     def take_back(self, owner: Owner, plan: MovePlan, *, expect: str | None) -> MovedDocument:
         """Take back a move that is done. `expect` is the hash of the document now, if it changed since the move."""
@@ -308,10 +318,7 @@ class Moves:
             with suppress(Refused, NotFound):
                 unfinished.append(self._relink(owner, place, new, plan))
         unfinished.append(self._move_text(owner, plan))
-        for place in (plan.source, plan.goal):
-            while write := self.history.of_move(owner, place.path, plan.id):
-                self.history.drop(owner, write.key)
-        self.forget(owner, plan.id)
+        self.forget(owner, plan)
         return next(filter(None, unfinished), None)
 
     def _move_text(self, owner: Owner, plan: MovePlan) -> str | None:

@@ -12,8 +12,7 @@ from loci.authoring.edit_draft import EditDraft
 from loci.authoring.front_fields import with_fields, with_value
 from loci.authoring.moving import Moves, Place, SupersedingPlan
 from loci.authoring.raw_text import raw_text
-from loci.authoring.stored_text import FileStamp
-from loci.authoring.write_recovery import LastChange, WrittenDocument
+from loci.authoring.write_recovery import WrittenDocument
 from loci.authoring.write_targets import WriteTarget
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
@@ -92,7 +91,7 @@ class Supersedings:
             written = write()
             unfinished = self._mark(owner, plan)
         except (Refused, NotFound):  # nothing was written, or it was taken back
-            self.moves.forget(owner, plan.id)
+            self.moves.forget(owner, plan)
             journal.end(owner, note)
             raise
         except Unavailable as error:
@@ -134,7 +133,7 @@ class Supersedings:
         elif last and self.moves.recovery.read(owner, newer) != last.write.before:
             self._mark(owner, plan)
         else:
-            self.moves.forget(owner, plan.id)
+            self.moves.forget(owner, plan)
 
     def _mark(self, owner: Owner, plan: SupersedingPlan) -> str | None:
         """Mark the older document. If that is refused, take the newer one back."""
@@ -154,15 +153,10 @@ class Supersedings:
         with recovery.locked(owner, newer):
             now, last = recovery.read(owner, newer), moves.history.of_move(owner, newer.path, plan.id)
             if last and now is not None and hash_of(now) == plan.replaced:
-                stamp = None if last.write.changed_ns is None else FileStamp(None, last.write.changed_ns)
-                change = LastChange(stamp, last.write.changed_on, is_by_tool=True, origin=last.write.kept)
-                recovery.write(owner, newer, now, last.write.before, last=change)
+                recovery.put_back(owner, newer, now, last.write)
         with suppress(Refused, NotFound):
             moves.rewrite(owner, plan.older, lambda now: unmarked(plan.older.path, now, plan), plan, BY)
-        for place in (plan.newer, plan.older):
-            while write := moves.history.of_move(owner, place.path, plan.id):
-                moves.history.drop(owner, write.key)
-        moves.forget(owner, plan.id)
+        moves.forget(owner, plan)
 
     def _older_text(self, owner: Owner, newer: WriteTarget, older: WriteTarget) -> bytes:
         if newer.path == older.path:

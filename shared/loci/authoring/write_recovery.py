@@ -13,7 +13,7 @@ from loci.core.trust import Origin
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.foreign import foreign_of
-from loci.documents.history import History, hash_of
+from loci.documents.history import History, PastWrite, hash_of
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.vacant_paths import Deletions
 from loci.documents.whole_texts import UnfinishedWrite, WholeTexts, WriteJournal
@@ -144,6 +144,12 @@ class WriteRecovery:
         with suppress(LociError):  # a repair then finds nothing to do, and removes the note
             self.journal.end(owner, unfinished)
         return written
+
+    def put_back(self, owner: Owner, target: WriteTarget, now: bytes | None, past: PastWrite) -> WrittenDocument:
+        """Write the text from before that write, with its time and its origin."""
+        stamp = None if past.changed_ns is None else FileStamp(None, past.changed_ns)
+        change = LastChange(stamp, past.changed_on, is_by_tool=True, origin=past.kept)
+        return self.write(owner, target, now, past.before, last=change)
 
     def index(
         self,
