@@ -13,6 +13,7 @@ from loci.documents.tools.reading_tool import DocumentName
 from loci.documents.tools.search_results import noted_list
 from loci.graph.neighbourhood import DocumentLink, PathStep, seen_from
 from loci.markdown.nouns import relation_named
+from loci.mcp.answers import is_none
 from loci.mcp.tool import LociTool, loci_tool
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Edge(BaseModel):
     similarity: float | None
     also: list[str] = Field(description="other documents with the same name, farther away in the folders")
     way: list[str] | None = Field(
-        default=None, description="with depth: the documents on the way to it", exclude_if=lambda way: way is None
+        default=None, description="with depth: the documents on the way to it", exclude_if=is_none
     )
 
 

@@ -103,10 +103,10 @@ class Statement:
     """The value in one form: `1000` for `1,000`, `2024-05-01` for `May 1, 2024`."""
     written: str
     """The value as it is written."""
-    line: int
-    quote: str
     reach: int
     """`ANYWHERE`, `ONE_SUBJECT` or `ONE_TITLE`: the documents with which it can be compared."""
+    line: int = 1
+    quote: str = ""
 
 
 def statements_in(text: str, first_line: int, heading: str) -> Iterator[Statement]:
@@ -125,9 +125,9 @@ def statements_in(text: str, first_line: int, heading: str) -> Iterator[Statemen
         plain = MARKUP.sub("", plain).strip()
         if not line.startswith("|"):
             header = []
-            yield from _of_line(plain, number, heading)
+            yield from (replace(one, line=number, quote=plain) for one in _of_line(plain, heading))
         elif header:
-            yield from _of_row(header, _cells(plain), number, line)
+            yield from (replace(one, line=number, quote=line) for one in _of_row(header, _cells(plain)))
         else:
             header = _cells(plain)
 
@@ -137,8 +137,8 @@ def statements_of(properties: Collection[str]) -> Iterator[Statement]:
     for one in properties:
         name, _, value = one.partition("=")
         if not OF_ITSELF.issuperset(_words(name)):
-            for statement in _of_field(name, value.title() if value.islower() else value, 1, f"{name}: {value}"):
-                yield replace(statement, reach=ONE_SUBJECT)
+            for statement in _of_field(name, value.title() if value.islower() else value):
+                yield replace(statement, reach=ONE_SUBJECT, quote=f"{name}: {value}")
 
 
 def _may_state(written: str, line: str) -> bool:
@@ -159,76 +159,72 @@ def _cells(row: str) -> list[str]:
     return [one.strip() for one in row.strip("|").split("|")]
 
 
-def _of_row(header: list[str], cells: list[str], line: int, quote: str) -> Iterator[Statement]:
+def _of_row(header: list[str], cells: list[str]) -> Iterator[Statement]:
     for name, value in zip(header[1:], cells[1:], strict=False):
         about = f"{cells[0]} {name}" if len(cells) > 2 else cells[0]
-        for one in _of_field(about, value, line, quote):
+        for one in _of_field(about, value):
             yield replace(one, reach=ONE_SUBJECT)
 
 
-def _of_line(text: str, line: int, heading: str) -> Iterator[Statement]:
+def _of_line(text: str, heading: str) -> Iterator[Statement]:
     is_loose, about = HYPOTHETICAL.search(text) is not None, heading
     for sentence in () if PAST.search(text) else END_OF_SENTENCE.split(text):
         field = FIELD.fullmatch(sentence)
         name = frozenset(_words(field["name"])) if field else frozenset[str]()
-        for one in _of_sentence(sentence, line):
+        for one in _of_sentence(sentence):
             words = one.words | frozenset(_words(about)) if name and name <= OF_SOMETHING else one.words
-            yield replace(one, words=words, quote=text, reach=ONE_TITLE if is_loose else one.reach)
+            yield replace(one, words=words, reach=ONE_TITLE if is_loose else one.reach)
         about = field["name"] if field and not name <= OF_SOMETHING else about
 
 
-def _of_sentence(text: str, line: int) -> Iterator[Statement]:
+def _of_sentence(text: str) -> Iterator[Statement]:
     if found := FIELD.fullmatch(text):
-        yield from _of_field(found["name"], found["value"], line, text)
+        yield from _of_field(found["name"], found["value"])
         return
     day = first_day(text) if YEAR.search(text) else None
     numbers = [] if day else [*NUMBER.finditer(text)]
     if day:
-        yield from _statement(_without_day(text), "day", "", day, day, line, text)
+        yield from _statement(_without_day(text), "day", "", day, day)
     elif 0 < len(numbers) <= MOST_NUMBERS:
         for one in numbers:
             is_name = len(numbers) > 1 or REFERENCE.search(text[: one.start()])
-            for statement in _of_number(one, text, line, text):
+            for statement in _of_number(one, text):
                 others = {f"#{other['value']}" for other in numbers if other is not one}
                 words = statement.words | others
                 yield replace(statement, words=words, reach=ONE_TITLE if is_name else statement.reach)
     elif not numbers and (choice := CHOICE.match(text)):
-        yield from _statement(choice["name"], "name", "use", choice["value"].casefold(), choice["value"], line, text)
+        yield from _statement(choice["name"], "name", "use", choice["value"].casefold(), choice["value"])
     elif not numbers and not text[:1].islower() and (said := SENTENCE.fullmatch(text)):
-        yield from _of_field(said["name"], said["value"], line, text)
+        yield from _of_field(said["name"], said["value"])
 
 
-def _of_field(name: str, value: str, line: int, quote: str) -> Iterator[Statement]:
+def _of_field(name: str, value: str) -> Iterator[Statement]:
     """The statement of a field, such as `Timeout: 30 s`, or of a cell of a table."""
     value = value.strip(" .")
     if YEAR.search(value) and (day := first_day(value)):
-        yield from _statement(f"{name} {_without_day(value)}", "day", "", day, value, line, quote)
+        yield from _statement(f"{name} {_without_day(value)}", "day", "", day, value)
     elif switch := SWITCHES.get(value.casefold()):
-        yield from _statement(name, "switch", "", switch, value, line, quote)
+        yield from _statement(name, "switch", "", switch, value)
     elif len(numbers := [*NUMBER.finditer(value)]) == 1:
-        yield from _of_number(numbers[0], f"{name} : {value}", line, quote, value)
+        yield from _of_number(numbers[0], f"{name} : {value}", value)
     elif not numbers and NAME.fullmatch(value) and not ONE_OF.isdisjoint(_words(name)):
-        yield from _statement(name, "name", "", value.strip("`\"'").casefold(), value, line, quote)
+        yield from _statement(name, "name", "", value.strip("`\"'").casefold(), value)
 
 
-def _of_number(found: re.Match[str], text: str, line: int, quote: str, of: str | None = None) -> Iterator[Statement]:
+def _of_number(found: re.Match[str], text: str, of: str | None = None) -> Iterator[Statement]:
     unit = (found["before"] or "").strip() + " ".join(_words(found["unit"] or "") or [found["unit"] or ""])
     if of is None:
         rest = f"{text[: found.start()]} {text[found.end() :]}"
     else:
         rest = text.replace(of, of.replace(found[0], " ", 1), 1)
     value = found["value"].replace(",", "")
-    yield from _statement(rest, "number", unit, value, found[0].strip(), line, quote)
+    yield from _statement(rest, "number", unit, value, found[0].strip())
 
 
-def _statement(
-    rest: str, kind: Kind, unit: str, value: str, written: str, line: int, quote: str
-) -> Iterator[Statement]:
+def _statement(rest: str, kind: Kind, unit: str, value: str, written: str) -> Iterator[Statement]:
     words = frozenset(_words(rest))
     if words and len(words) <= MOST_WORDS:
-        yield Statement(
-            words, kind, unit, value, written, line, quote, ANYWHERE if len(words) >= WHOLE else ONE_SUBJECT
-        )
+        yield Statement(words, kind, unit, value, written, ANYWHERE if len(words) >= WHOLE else ONE_SUBJECT)
 
 
 @lru_cache(maxsize=4096)
