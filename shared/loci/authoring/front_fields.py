@@ -1,12 +1,11 @@
 """Writes fields into the front matter of a document, and removes them. All other bytes stay."""
 
 from collections.abc import Mapping
-from typing import cast
 
 import yaml
 
 from loci.authoring.raw_text import RawText, raw_text
-from loci.authoring.tagging import Replacement, added_to_value, as_yaml
+from loci.authoring.tagging import Replacement, added_to_value, as_yaml, placed_fields
 from loci.core.errors import Refused
 from loci.markdown.front_matter import ABSENT, FENCE, read_front_matter
 
@@ -53,17 +52,10 @@ def _inner(path: str, document: RawText) -> str | None:
 
 
 def _pairs(path: str, text: str) -> list[tuple[str, yaml.Node, yaml.Node]]:
-    """The fields of this YAML, with the places of their names and values."""
-    try:
-        root = yaml.compose(text, yaml.BaseLoader)  # pure Python: its marks count characters
-    except yaml.YAMLError as error:
-        raise _unwritable(path, str(error)) from None
-    if root is None:
-        return []
-    if not isinstance(root, yaml.MappingNode):
+    fields = placed_fields(text)
+    if fields is None:
         raise _unwritable(path, "It has no fields")
-    pairs = cast("list[tuple[yaml.Node, yaml.Node]]", root.value)
-    return [(str(key.value).strip().lower(), key, value) for key, value in pairs]
+    return fields
 
 
 def _change(text: str, key: yaml.Node, value: yaml.Node, new: str | None) -> Replacement:

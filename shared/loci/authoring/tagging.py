@@ -119,20 +119,28 @@ def _is_same_otherwise(before: ParsedDocument, after: ParsedDocument) -> bool:
 
 def _in_front_matter(text: str, tags: Sequence[str]) -> Replacement | None:
     """The change to this YAML that adds the tags. None if it has no field for tags, or writes it in an unusual way."""
+    fields = placed_fields(text) or []
+    for name in TAG_FIELDS:
+        for field, key, value in fields:
+            if field == name:
+                is_alias = value.start_mark.index < key.end_mark.index
+                return None if is_alias else added_to_value(text, value, tags)
+    return None
+
+
+def placed_fields(text: str) -> list[tuple[str, yaml.Node, yaml.Node]] | None:
+    """The fields of this YAML, with the places of their names and values. None if it has none, and other text."""
     try:
         # Pure Python: in some versions of libyaml the marks count bytes if the text is not ASCII.
         root = yaml.compose(text, yaml.BaseLoader)
     except yaml.YAMLError:
         return None
+    if root is None:
+        return []
     if not isinstance(root, yaml.MappingNode):
         return None
     pairs = cast("list[tuple[yaml.Node, yaml.Node]]", root.value)
-    for name in TAG_FIELDS:
-        for key, value in pairs:
-            if isinstance(key, yaml.ScalarNode) and str(key.value).strip().lower() == name:
-                is_alias = value.start_mark.index < key.end_mark.index
-                return None if is_alias else added_to_value(text, value, tags)
-    return None
+    return [(str(key.value).strip().lower(), key, value) for key, value in pairs]
 
 
 def added_to_value(text: str, value: yaml.Node, tags: Sequence[str]) -> Replacement | None:

@@ -14,8 +14,7 @@ from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 
 if TYPE_CHECKING:
-    from loci.sharing.api import Sharing
-    from loci.sharing.shares import Share
+    from loci.sharing.shares import Share, Shares
 
 
 def share(
@@ -63,7 +62,7 @@ def share(
         lines += [f"{one.giver_name} shares {one.place} with you (since {one.since[:10]})" for one in received]
         lines = lines or ["Nothing is shared. Share a folder with: loci share FOLDER --with NAME"]
     elif revoke:
-        ended = _end(sharing, owner, folder, receiver)
+        ended = _end(sharing.shares, owner, folder, receiver)
         told = [_view(one) for one in ended]
         lines = [f"Ended: {one.folder} with {one.receiver_name}" for one in ended]
     else:
@@ -77,15 +76,17 @@ def share(
         typer.echo(line)
 
 
-def _end(sharing: "Sharing", owner: Owner, folder: str, receiver: str | None) -> "list[Share]":
+def _end(shares: "Shares", owner: Owner, folder: str, receiver: str | None) -> "list[Share]":
     """End what the owner shares under this name, with that owner or all, or what others share with them."""
     plain = folder.strip("/")
-    given = (one for one in sharing.shares.given(owner) if one.folder == plain)
+    given = (one for one in shares.given(owner) if one.folder == plain)
     ended = [one for one in given if receiver in (None, one.receiver_name, one.receiver.name)]
-    ended += [one for one in sharing.shares.received(owner) if one.place == plain and receiver is None]
+    ended += [one for one in shares.received(owner) if one.place == plain and receiver is None]
     if not ended:
         raise NotFound(f"{folder} is not shared like that", "List what is shared: loci share", code="SHARE_NOT_FOUND")
-    return [sharing.end(owner, one.id) for one in ended]
+    for one in ended:
+        shares.end(one)
+    return ended
 
 
 def _view(one: "Share") -> JsonObject:

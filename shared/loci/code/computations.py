@@ -28,7 +28,8 @@ from loci.documents.document import Document, DocumentText
 from loci.documents.ingest.local_files import below_root, is_document, read_file
 from loci.documents.validity import lacks_validity
 from loci.files.api import Files
-from loci.markdown.front_matter import nested_fields, read_front_matter
+from loci.markdown.front_matter import mapping, nested_fields, read_front_matter
+from loci.markdown.links import SCHEME
 from loci.markdown.nouns import BOM
 from loci.markdown.outline import outline_of_markdown
 from loci.sandbox.supervisor.bounded_json import parsed_json
@@ -37,7 +38,6 @@ from loci.scratchpad.api import Scratchpad
 TOOL: Final = "run_computation"
 RUNTIME: Final = "python"
 SUFFIX: Final = ".py"
-SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:|//")
 FENCE: Final = re.compile(r"[ \t]*+(`{3,}|~{3,})[ \t]*+([^\s`]*+)")
 LANGUAGES: Final = ("", "python", "python3", "py")
 LARGEST_VALUES, LARGEST_RESULT, MOST_PARTS = 100_000, 200_000, 20_000
@@ -57,7 +57,7 @@ TYPES: Final[Mapping[str, Callable[[Json], bool]]] = {
     **dict.fromkeys(("number", "float", "float64", "double", "numeric"), lambda it: type(it) in (int, float)),
     **dict.fromkeys(("string", "str", "text"), lambda it: isinstance(it, str)),
     **dict.fromkeys(("boolean", "bool"), lambda it: isinstance(it, bool)),
-    **dict.fromkeys(("date",), lambda it: _is_iso(it, date)),
+    "date": lambda it: _is_iso(it, date),
     **dict.fromkeys(("datetime", "timestamp"), lambda it: _is_iso(it, datetime)),
     **dict.fromkeys(("array", "list"), lambda it: isinstance(it, list)),
     **dict.fromkeys(("object", "map"), lambda it: isinstance(it, dict)),
@@ -146,33 +146,26 @@ class NoFiles:
         raise NotFound("An attester reads no files", "Read only the receipt", code="MEMORY_NOT_FOUND")
 
 
+@dataclass(frozen=True, slots=True)
 class Computations:
     """Runs the computations of documents, and keeps a receipt of each run."""
 
-    def __init__(
-        self,
-        documents: Callable[[], Documents],
-        files: Callable[[], Files],
-        runner: Callable[[], Runner],
-        scratchpad: Scratchpad,
-        clock: Callable[[], float],
-    ) -> None:
-        self._documents = documents
-        self._files = files
-        self._runner = runner
-        self._scratchpad = scratchpad
-        self._clock = clock
+    documents: Callable[[], Documents]
+    files: Callable[[], Files]
+    runner: Callable[[], Runner]
+    scratchpad: Scratchpad
+    clock: Callable[[], float]
 
     def start(self, caller: Caller, name: str, values: JsonObject, cancelled: Cancelled = never) -> PythonRun:
         """Run it on a thread of its own. Raises `LociError` if it may not begin."""
         self.prepare(caller.owner, name, values)
         run = PythonRun(cancelled)
-        self._runner().enter(caller.owner, run, lambda: self.run(caller, name, values, run.was_cancelled))
+        self.runner().enter(caller.owner, run, lambda: self.run(caller, name, values, run.was_cancelled))
         return run
 
     def prepare(self, owner: Owner, name: str, values: JsonObject) -> PreparedComputation:
         """Read the computation as it is now, and check the parameters. Raises `LociError` if it cannot run."""
-        text = self._documents().read(owner, name, remember=False)
+        text = self.documents().read(owner, name, remember=False)
         document, lines = text.document, _lines(text)
         if not is_computation(document):
             advice = f"Find one with search_documents, properties type={COMPUTATION.casefold()}"
@@ -187,11 +180,11 @@ class Computations:
 
     def run(self, caller: Caller, name: str, values: JsonObject, cancelled: Cancelled = never) -> JsonObject:
         """Run it, have its attester check the receipt, and keep that. The value comes only if the check allows it."""
-        owner, began = caller.owner, self._clock()
+        owner, began = caller.owner, self.clock()
         it = self.prepare(owner, name, values)
         names = [*it.contract.parameters]
         code = COMPUTE.format(values=json.dumps(it.values), names=names, code=it.code.text)
-        ran, content, inputs = self._runner().once(owner, code, VALUE, LARGEST_RESULT, cancelled)
+        ran, content, inputs = self.runner().once(owner, code, VALUE, LARGEST_RESULT, cancelled)
         value = _value(ran, content, "The computation")
         receipt: JsonObject = {
             "run_id": random_id(16),
@@ -214,9 +207,9 @@ class Computations:
         attested = self._attested(owner, it, receipt, cancelled)
         told: JsonObject = {"receipt": receipt, "attester": attested}
         about = f"{it.document.path} {_canonical(it.values)}"[:200]
-        kept = self._scratchpad.keep(owner, TOOL, json.dumps(told, ensure_ascii=False), about=about)
+        kept = self.scratchpad.keep(owner, TOOL, json.dumps(told, ensure_ascii=False), about=about)
         shown = value if attested["ok"] is not False else None
-        today, reason = iso(self._clock())[:10], attested["reason"]
+        today, reason = iso(self.clock())[:10], attested["reason"]
         return {
             "result": shown,
             "attested": attested["ok"] is True,
@@ -247,8 +240,7 @@ class Computations:
             sanctioned = dict.fromkeys(("sanctioned_code", "sanctioned_sql", "computation"), again.code.text)
             given = {"receipt": receipt, "claimed_value": receipt["result"], "parameters": it.values, **sanctioned}
             code = ATTEST.format(given=json.dumps(given), code=attester.text)
-            runner = self._runner()
-            ran, content, _ = runner.once(
+            ran, content, _ = self.runner().once(
                 owner, code, VALUE, LARGEST_RESULT, cancelled, files=NoFiles(), seconds=ATTESTER_SECONDS
             )
             said = _value(ran, content, "The attester")
@@ -268,7 +260,7 @@ class Computations:
         """
         if SCHEME.match(resource):
             raise _bad(document.path, f"{resource[:80]} is a web address, and no code comes from there")
-        library, catalog = self._documents().parts.library, self._documents().parts.catalog
+        library, catalog = self.documents().parts.library, self.documents().parts.catalog
         for path in _places(document.path, resource):
             if is_document(path):
                 if (found := catalog.find(owner, path).document) is not None:
@@ -279,13 +271,13 @@ class Computations:
 
     def file_of(self, owner: Owner, document: Document, resource: str) -> tuple[str, bytes] | None:
         """The path and the content of the file that a field of the document names. None if it is not here."""
-        held = self._documents().parts.catalog.find(owner, document.path).document or document
+        held = self.documents().parts.catalog.find(owner, document.path).document or document
         found = ((path, self._file(owner, held, path)) for path in _places(document.path, resource))
         return next(((path, content) for path, content in found if content is not None), None)
 
     def _file(self, owner: Owner, document: Document, path: str) -> bytes | None:
         """The file at that path of a document in the same folder of this machine, else the stored file of that path."""
-        parts = self._documents().parts
+        parts = self.documents().parts
         root = parts.catalog.root(owner, document.root) if document.root else None
         if root and path.startswith(f"{root.name}/"):
             with suppress(NotFound):
@@ -293,7 +285,7 @@ class Computations:
                 if not parts.scan.leaves_out(root.folder, file):
                     return read_file(root.folder, below_root(path))
         with suppress(NotFound):
-            return self._files().read(owner, self._files().id_at(owner, path)).content
+            return self.files().read(owner, self.files().id_at(owner, path)).content
         return None
 
 
@@ -305,18 +297,16 @@ def contract_of(path: str, lines: Sequence[str]) -> Contract:
         raise Refused(what, "Read the document, and run its code where that runtime is", code="BAD_COMPUTATION")
     parameters, declared = dict[str, tuple[str, bool]](), fields.get("parameters") or ()
     for one in cast("list[object]", declared) if isinstance(declared, list | tuple) else [None]:
-        about = cast("dict[object, object]", one) if isinstance(one, dict) else {}
+        about = mapping(one)
         name, type = _text(about.get("name")), _text(about.get("type")).lower()
         if not name.isidentifier() or name.startswith("_") or keyword.iskeyword(name):
             raise _bad(path, f"{name[:40]!r} is no name of a parameter")
         if type not in TYPES:
             raise _bad(path, f"{type[:40]!r}, the type of {name[:40]}, is none of {', '.join(TYPES)}")
         parameters[name] = type, _text(about.get("required")).lower() == "true"
-    executor, attester = fields.get("executor"), fields.get("attester")
-    about = cast("dict[object, object]", executor) if isinstance(executor, dict) else {}
-    asked = about.get("receipt")
+    attester, asked = fields.get("attester"), mapping(fields.get("executor")).get("receipt")
     receipt = tuple(map(_text, cast("list[object]", asked))) if isinstance(asked, list) else ()
-    checked_by = _text(cast("dict[object, object]", attester).get("resource")) if isinstance(attester, dict) else None
+    checked_by = _text(mapping(attester).get("resource")) or None
     if attester and not checked_by:
         raise _bad(path, "its attester names no file: write `attester: {resource: attesters/check.py}`")
     return Contract(parameters, _text(fields.get("computation")) or None, checked_by, receipt)

@@ -18,7 +18,7 @@ from loci.core.json import JsonObject
 from loci.core.trust import saw
 from loci.documents.tools.reading_tool import DocumentName
 from loci.files.file import Status
-from loci.mcp.answers import as_text
+from loci.mcp.answers import as_text, is_none
 from loci.mcp.errors import failed_result
 from loci.mcp.threads import WRITES, on_thread, while_wanted
 from loci.mcp.tool import LociTool, loci_tool
@@ -314,7 +314,7 @@ class RowsView(BaseModel):
     tables: list[KnownTable] | None = Field(
         default=None,
         description="the tables and their columns, if no SQL was given",
-        exclude_if=lambda one: one is None,
+        exclude_if=is_none,
     )
 
 
@@ -325,7 +325,7 @@ class RowsAnswer(BaseModel):
 class SavedView(BaseModel):
     id: str = Field(description="for fetch_memory and get_memory_path()")
     name: str
-    path: str | None = Field(default=None, exclude_if=lambda one: one is None)
+    path: str | None = Field(default=None, exclude_if=is_none)
     status: Status = Field(description="okay: it can be found; error: it is kept, and `reason` says why it is not read")
     reason: str | None
     version: int

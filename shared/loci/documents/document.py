@@ -108,6 +108,11 @@ class SharedDocument(Document):
     """The name of its owner."""
 
 
+def owner_of(document: Document | None) -> str | None:
+    """The name of the owner who shares the document; None of one of the caller's own."""
+    return document.owner if isinstance(document, SharedDocument) else None
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentText:
     """The text of a document as it is now."""

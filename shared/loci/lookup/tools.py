@@ -14,7 +14,7 @@ from loci.core.identity import Caller, Owner
 from loci.core.injections import warning_of
 from loci.core.scopes import check_scopes
 from loci.core.trust import in_short
-from loci.documents.document import SharedDocument
+from loci.documents.document import owner_of
 from loci.documents.foreign import foreign_of
 from loci.files.search_query import FileScope, parsed
 from loci.mcp.threads import SEARCHES
@@ -161,8 +161,8 @@ def _read_document(app: "App", owner: Owner, entry: LookupEntry) -> Fetched:
         raise _past_end(entry, f"{len(read.text)} characters")
     end = first + LARGEST
     metadata = {"path": document.path}
-    if isinstance(document, SharedDocument):
-        metadata["owner"] = document.owner
+    if giver := owner_of(document):
+        metadata["owner"] = giver
     if sources := foreign_of(document):
         metadata |= {"trust": "foreign", "sources": in_short(sources)}
     if document.dated:

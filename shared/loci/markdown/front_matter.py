@@ -88,6 +88,11 @@ def nested_fields(lines: Sequence[str]) -> Mapping[object, object]:
     return cast("dict[object, object]", yaml.load("\n".join(lines[1 : matter.lines - 1]), Loader))  # noqa: S506
 
 
+def mapping(value: object) -> Mapping[object, object]:
+    """The value if it is a mapping, else an empty one."""
+    return cast("dict[object, object]", value) if isinstance(value, dict) else {}
+
+
 def _toml(lines: Sequence[str]) -> FrontMatter:
     """Hugo's and Zola's block between two lines of `+++`. Tags may be in the table `taxonomies`."""
     end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() == TOML_FENCE), None)

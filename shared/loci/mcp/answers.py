@@ -128,6 +128,11 @@ class BudgetedCall:
     scopes: frozenset[str]
 
 
+def is_none(value: object) -> bool:
+    """True for a field that an answer leaves out."""
+    return value is None
+
+
 def as_text(plain: Any) -> str:
     """The text for clients that read no structured content."""
     return plain if isinstance(plain, str) else _JSON.encode(plain)

@@ -15,7 +15,7 @@ from loci.documents.foreign import saw_titles
 from loci.documents.ingest.local_files import is_document, plain_path
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.search.ranking import Chunk, Hit, Ranking, Stage
-from loci.sharing.shares import SHARED, Share, Shares, found_in
+from loci.sharing.shares import SHARED, Share, Shares
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -57,7 +57,10 @@ class Sharing:
 
     def end(self, owner: Owner, id: str) -> Share:
         """End a share that the owner gives or receives. It needs no proof: nobody sees more than before."""
-        share = found_in([*self.shares.given(owner), *self.shares.received(owner)], id)
+        shares = (*self.shares.given(owner), *self.shares.received(owner))
+        share = next((one for one in shares if one.id == id), None)
+        if share is None:
+            raise NotFound("There is no such share", "It may have ended already", code="SHARE_NOT_FOUND")
         self.shares.end(share)
         return share
 

@@ -6,7 +6,7 @@ from typing import Final, cast
 from urllib.parse import quote
 
 from loci.auth.api_keys import ApiKeys
-from loci.core.errors import NotFound, Refused
+from loci.core.errors import Refused
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.ids import content_id
 from loci.core.json import Json, JsonObject, iso, string
@@ -189,14 +189,6 @@ def share_of(record: Record) -> Share:
     share = Share(string(value["folder"]), *owners, string(value["since"]), roots)
     if share.key != record.key or not share.folder:
         raise ValueError("another key than the share's own")
-    return share
-
-
-def found_in(shares: Sequence[Share], id: str) -> Share:
-    """The share with that id."""
-    share = next((one for one in shares if one.id == id), None)
-    if share is None:
-        raise NotFound("There is no such share", "It may have ended already", code="SHARE_NOT_FOUND")
     return share
 
 

@@ -3,7 +3,6 @@
 A document that came in with a `type` leaves as it came. The others get one; nothing else of theirs changes.
 """
 
-import hashlib
 import json
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,10 +19,10 @@ from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import string
 from loci.documents.bundles import COMPUTATION, INDEX, LOG, LOGGED, is_reserved
 from loci.documents.document import Document
-from loci.documents.history import PastWrite, read_write
+from loci.documents.history import PastWrite, hash_of, read_write
 from loci.documents.ingest.local_files import blob_key, checked_path, plain_path, read_file
 from loci.documents.link_table import kind_of
-from loci.markdown.front_matter import FENCE, nested_fields, read_front_matter
+from loci.markdown.front_matter import FENCE, mapping, nested_fields, read_front_matter
 from loci.markdown.links import SCHEME, found_links
 from loci.markdown.markdown import decoded, parse
 from loci.transfer.documents import document_in
@@ -149,7 +148,7 @@ def write_bundle(bundle: Bundle, folder: Path) -> None:
             replace_file(root / path, content, mode=None, synced=False)
         for path in sorted({*earlier} - {*bundle.files}):
             _remove(root, path)
-        _mark(root, {path: _sha256(content) for path, content in bundle.files.items()})
+        _mark(root, {path: hash_of(content) for path, content in bundle.files.items()})
     except OSError as error:
         what = f"{folder} cannot be written ({error.strerror})"
         raise Refused(what, "Choose another path, or make room", code="CANNOT_WRITE") from error
@@ -177,8 +176,7 @@ def _check(root: Path, path: str, earlier: Mapping[str, str], new: bytes | None)
         raise Refused(f"{root / path} is a link, or lies behind one", "Remove the link", code="OUTSIDE_ROOT")
     if not (root / path).exists():
         return
-    now = _sha256(read_file(str(root), path))
-    if now not in (earlier.get(path), None if new is None else _sha256(new)):
+    if hash_of(read_file(str(root), path)) not in (earlier.get(path), hash_of(new)):
         advice = "Keep the change elsewhere and remove the file, or name another folder"
         raise Refused(f"{root / path} is not as an export left it", advice, code="FILE_EXISTS")
 
@@ -190,7 +188,7 @@ def _remove(root: Path, path: str) -> None:
             (root / above).rmdir()
 
 
-def _mark(root: Path, files: Mapping[str, str]) -> None:
+def _mark(root: Path, files: Mapping[str, str | None]) -> None:
     content = json.dumps({"okf_version": VERSION, "files": files}, indent=1, sort_keys=True, ensure_ascii=False)
     replace_file(root / MARK, f"{content}\n".encode(), mode=None, synced=False)
 
@@ -252,7 +250,8 @@ def _concept(path: str, content: bytes) -> _Concept:
 def _add_code(bundle: Bundle, one: _Text, below: str, text: str, code_of: CodeOf | None) -> None:
     """Add the files of code that a computation names: they are no documents, and it is worth nothing without them."""
     fields = nested_fields(text.splitlines())
-    for resource in (fields.get("computation"), *(_resource(fields.get(name)) for name in ("executor", "attester"))):
+    resources = (mapping(fields.get(name)).get("resource") for name in ("executor", "attester"))
+    for resource in (fields.get("computation"), *resources):
         if not isinstance(resource, str) or SCHEME.match(resource):
             continue
         if posixpath.splitext(resource)[1] not in CODE:  # instructions, a document of its own, or a file that is none
@@ -262,10 +261,6 @@ def _add_code(bundle: Bundle, one: _Text, below: str, text: str, code_of: CodeOf
             bundle.files[found[0].removeprefix(below)] = found[1]
         else:
             bundle.left_out.append(UnreadableItem(resource, f"{one.path} names it, and it is not here"))
-
-
-def _resource(value: object) -> object:
-    return cast("dict[object, object]", value).get("resource") if isinstance(value, dict) else None
 
 
 def _add_index(bundle: Bundle, folder: str, concepts: Sequence[_Concept]) -> None:
@@ -324,7 +319,3 @@ def _add_log(bundle: Bundle, changes: Iterable[_Change]) -> None:
     written = bundle.files.get(LOG, b"# Log\n").decode()
     head, mark, rest = written.partition("\n## ")
     bundle.files[LOG] = f"{head.rstrip()}\n\n{new}\n{mark and f'{mark}{rest}'}".encode()
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

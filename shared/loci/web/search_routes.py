@@ -13,7 +13,7 @@ from loci.app import App
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.documents.document import SharedDocument
+from loci.documents.document import owner_of
 from loci.documents.tools.search_results import PASSAGE, render_results
 from loci.files.finder import NO_FILE
 from loci.files.search_query import FileScope, parsed
@@ -185,7 +185,7 @@ def _readable(read: ReadableDocument) -> JsonObject:
         "tags": [*document.tags],
         "date": document.dated and document.dated.day,
         "date_from": document.dated and document.dated.source,
-        "owner": document.owner if isinstance(document, SharedDocument) else None,
+        "owner": owner_of(document),
         "front_matter": read.front_matter,
         "elements": [*read.elements],
         "next": read.next,

@@ -12,10 +12,10 @@ from loci.core.identity import Caller
 from loci.core.injections import LONGEST_WARNING, warning_of
 from loci.core.trust import Trust, in_short, saw
 from loci.documents.bundles import claim_of, is_computation
-from loci.documents.document import DocumentText, SharedDocument
+from loci.documents.document import DocumentText, owner_of
 from loci.documents.foreign import foreign_of
 from loci.markdown.excerpt import Excerpt, ExcerptRequest, Position
-from loci.mcp.answers import as_text
+from loci.mcp.answers import as_text, is_none
 from loci.mcp.head import BUDGET
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -40,10 +40,6 @@ DocumentName = Annotated[
 """Writing says `path`, so that is understood, too."""
 
 
-def is_none(value: object) -> bool:
-    return value is None
-
-
 class OtherContent(BaseModel):
     """A further document of the same call, or why it could not be read."""
 
@@ -54,8 +50,8 @@ class OtherContent(BaseModel):
     go_on: str | None = None
     owner: str | None = None
     error: str | None = None
-    trust: Trust | None = Field(default=None, exclude_if=lambda value: value is None)
-    sources: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    trust: Trust | None = Field(default=None, exclude_if=is_none)
+    sources: str | None = Field(default=None, exclude_if=is_none)
 
 
 class Content(BaseModel):
@@ -70,8 +66,8 @@ class Content(BaseModel):
     next_line: int | None = Field(description="if the answer was cut, the start_line of the rest")
     next_column: int | None = Field(description="if it was cut within a line, the start_column of the rest")
     go_on: str | None = Field(description="if it was cut, how to read the rest")
-    trust: Trust | None = Field(default=None, description=TRUST, exclude_if=lambda value: value is None)
-    sources: str | None = Field(default=None, description="of those", exclude_if=lambda value: value is None)
+    trust: Trust | None = Field(default=None, description=TRUST, exclude_if=is_none)
+    sources: str | None = Field(default=None, description="of those", exclude_if=is_none)
     note: str | None = Field(description="what to know of it: characters that are lost, words that address a model")
     owner: str | None = Field(default=None, exclude_if=is_none, description="who shares it, if not yours")
     more: list[OtherContent] = Field(
@@ -163,8 +159,6 @@ def _content(text: DocumentText, part: Excerpt) -> Content:
     rest = part.rest
     column = rest.column if rest and rest.column > 1 else None
     following = {"start_line": rest and rest.line, "start_column": column, "end_line": rest and part.rest_ends}
-    document = text.document
-    owner = document.owner if isinstance(document, SharedDocument) else None
     says = ", ".join(f"{name}={value}" for name, value in following.items() if value)
     sources = foreign_of(text.document, part.first_line, part.last_line)
     saw(sources)
@@ -181,5 +175,5 @@ def _content(text: DocumentText, part: Excerpt) -> Content:
         trust="foreign" if sources else None,
         sources=in_short(sources) or None,
         note=". ".join(filter(None, (*_told(text), warning_of(part.text)))) or None,
-        owner=owner,
+        owner=owner_of(text.document),
     )

@@ -14,12 +14,12 @@ from loci.core.injections import warning_of, without_hidden
 from loci.core.trust import Trust, in_short
 from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
 from loci.documents.bundles import claim_of
-from loci.documents.document import Document, SharedDocument
+from loci.documents.document import Document, owner_of
 from loci.documents.foreign import foreign_of
 from loci.documents.validity import lacks_validity
 from loci.markdown.nouns import DateSource, DocumentDate
 from loci.markdown.tags import with_ancestors
-from loci.mcp.answers import MOST_SEARCH_TOKENS, as_text, quoted, readable_result, search_room
+from loci.mcp.answers import MOST_SEARCH_TOKENS, as_text, is_none, quoted, readable_result, search_room
 from loci.search.inference import tokens_at_most
 from loci.search.ranking import Chunk, Explanation, Hit, Match, Ranking, Stage
 from loci.search.snippet import ELLIPSIS, beginning, snippet
@@ -78,13 +78,9 @@ class SearchResult(BaseModel):
     date_from: DateSource | None = Field(
         default=None, description="what says the date; file, git: only its last change"
     )
-    owner: str | None = Field(
-        default=None, description="who shares it, if not yours", exclude_if=lambda one: one is None
-    )
-    trust: Trust | None = Field(
-        default=None, description="foreign: texts of others may be in it", exclude_if=lambda one: one is None
-    )
-    sources: str | None = Field(default=None, exclude_if=lambda one: one is None)
+    owner: str | None = Field(default=None, description="who shares it, if not yours", exclude_if=is_none)
+    trust: Trust | None = Field(default=None, description="foreign: texts of others may be in it", exclude_if=is_none)
+    sources: str | None = Field(default=None, exclude_if=is_none)
     validity: str | None = Field(default=None, description="if it may not hold: superseded by ID, draft, retired, …")
     claim: str | None = Field(default=None, description="who verified it, as its bundle says; Loci did not check")
     passages: list[PassageView] | None = Field(default=None, description="further passages that fit about as well")
@@ -365,8 +361,7 @@ class _Answer:
 
     def _full_row(self, hit: Hit, shown: Sequence[_Shown]) -> SearchResult:
         document = self._found.documents.get(hit.chunk.document)
-        row = row_of(hit, shown, document, self._validity(hit), explain=self._explain)
-        return with_trust(row, document, shown)
+        return row_of(hit, shown, document, self._validity(hit), explain=self._explain)
 
     def _validity(self, hit: Hit) -> str | None:
         return validity_of(self._found, hit.chunk.document)
@@ -448,7 +443,7 @@ def row_of(
     further = [one.view for one in shown[1:]]
     for view in further:
         view.heading = None if view.heading == heading else view.heading
-    return SearchResult(
+    row = SearchResult(
         id=hit.chunk.document,
         score=hit.score,
         match=hit.match,
@@ -467,6 +462,7 @@ def row_of(
         passages=further or None,
         explain=hit.why if explain else None,
     )
+    return with_trust(row, document, shown)
 
 
 def with_trust(row: SearchResult, document: Document | None, shown: Sequence[_Shown]) -> SearchResult:
@@ -489,8 +485,7 @@ def _whole_rows(found: FoundDocuments, *, explain: bool) -> list[SearchResult]:
         document = found.documents.get(hit.chunk.document)
         shown = [_Shown(one, one.chunk.text.strip(), lines_of(one.chunk)) for one in own]
         validity = validity_of(found, hit.chunk.document)
-        row = row_of(hit, shown, document, validity, explain=explain)
-        rows.append(with_trust(row, document, shown))
+        rows.append(row_of(hit, shown, document, validity, explain=explain))
     return rows
 
 
@@ -500,11 +495,6 @@ def validity_of(found: FoundDocuments, id: str) -> str | None:
         return f"superseded by {newer.id}"
     document = found.documents.get(id)
     return lacks_validity(document, found.day) if document and found.day else None
-
-
-def owner_of(document: Document | None) -> str | None:
-    """The name of the owner who shares the document; None of one of the caller's own."""
-    return document.owner if isinstance(document, SharedDocument) else None
 
 
 def heading_of(chunk: Chunk) -> str | None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from loci.files.file import FileVersion, Kind, Status, StoredFile
 from loci.files.search_query import EVERY_FILE, FileScope
+from loci.mcp.answers import is_none
 from loci.search.inference import tokens_at_most
 
 SAMPLE = 20
@@ -18,11 +19,6 @@ TOKENS = 2_500
 MOST_SHEETS, MOST_NOT_READ, LONGEST_REASON = 12, 10, 200
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The types of pictures that models can look at."""
-
-
-def is_none(value: object) -> bool:
-    """True for a field that an answer leaves out."""
-    return value is None
 
 
 class Sample(BaseModel):

@@ -10,7 +10,7 @@ from loci.core.identity import Caller, Owner
 from loci.core.trust import Origin
 from loci.files.file import LONGEST_PATH, FileStage, Status, StoredFile, name_of
 from loci.files.ports import UploadPart, UploadTicket
-from loci.files.tools.file_views import is_none
+from loci.mcp.answers import is_none
 from loci.mcp.caller import ProgressReport
 from loci.mcp.tool import LociTool, loci_tool
 

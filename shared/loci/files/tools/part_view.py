@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from loci.core.injections import warning_of
 from loci.files.file import FileVersion, StoredFile
 from loci.files.file_part import FilePart, NextPart
-from loci.files.tools.file_views import is_none
+from loci.mcp.answers import is_none
 from loci.search.inference import tokens_at_most
 
 FRAME = 60

@@ -12,8 +12,7 @@ from loci.files.file import StoredFile
 from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage
 from loci.files.lake import LONGEST_ID
 from loci.files.search_query import FileScope
-from loci.files.tools.file_views import is_none
-from loci.mcp.answers import as_text, quoted, readable_result, search_room
+from loci.mcp.answers import as_text, is_none, quoted, readable_result, search_room
 from loci.search.inference import tokens_at_most
 from loci.search.ranking import LEVELS, Match
 from loci.search.snippet import beginning

@@ -7,7 +7,8 @@ from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.files.differences import FileChange
-from loci.files.tools.file_views import FileVersionView, is_none
+from loci.files.tools.file_views import FileVersionView
+from loci.mcp.answers import is_none
 from loci.mcp.tool import LociTool, loci_tool
 
 if TYPE_CHECKING:
