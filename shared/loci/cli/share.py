@@ -42,8 +42,8 @@ def share(
 ) -> None:
     """Share a folder of your documents with another owner of this server, who may read and search it.
 
-    It asks for your PIN. What is put into the folder later is shared, too, whoever puts it there. Sessions with coding
-    agents, results and files of the lake stay yours.
+    It asks for your PIN. What you or an agent puts into the folder later is shared, too. Sessions with coding agents,
+    results and stored files stay yours.
     """
     owner = named_owner(tenant, subject)
     check_person()

@@ -95,7 +95,7 @@ class Origin:
 
     @staticmethod
     def from_json(value: object) -> "Origin | None":
-        """The origin of such a record; None if the value is none."""
+        """The origin of such a record; None if the value is another."""
         if not isinstance(value, dict):
             return None
         told = cast("dict[str, object]", value)

@@ -173,7 +173,7 @@ def _said(order: Sequence[Document], passages: Iterable[Chunk]) -> list[_Said]:
 
 
 def _candidates(said: Sequence[_Said], counts: Mapping[str, int]) -> Iterator[tuple[_Said, _Said]]:
-    """Yield the pairs of opposed statements with nearly the same words, of things of which few documents speak."""
+    """Yield the pairs of opposed statements with nearly the same words, about things that few documents mention."""
     by_words = defaultdict[tuple[str, ...], list[_Said]](list)
     for one in said:
         statement = one.statement

@@ -65,7 +65,7 @@ ONE_OF: Final = frozenset(
         " datenbank zuständig responsable propriétaire fournisseur propietario proveedor"
     )
 )
-"""Attributes of which a thing has one."""
+"""Attributes that a thing has once."""
 NAME: Final = re.compile(r"[A-ZÀ-ÞА-Я0-9`\"'][^\s]*(?:\s[A-ZÀ-Þ0-9][^\s]*){0,2}")
 OF_SOMETHING: Final = frozenset(index_words("default value initial recommended maximum minimum max min limit type"))
 """Names of fields that mean those of the thing above: the beginning of the line, or the heading."""

@@ -9,7 +9,7 @@ from loci.core.injections import injections
 from loci.core.secrets_in_text import without_secrets
 from loci.core.seen import UNSEEN, skeleton_of
 from loci.documents.document import Document
-from loci.documents.foreign import OWN, TAKEN_FROM
+from loci.documents.foreign import OWN, TAKEN_FROM, foreign_of
 from loci.search.inference import tokens_at_most
 
 SOURCES: Final = TAKEN_FROM | {"sources", "url", "link"}
@@ -52,14 +52,13 @@ def is_own(document: Document) -> bool:
     What a program of others wrote, or a front matter calls taken from elsewhere, does not count.
     """
     is_file = document.root is not None or (document.uploaded_sha256 or "") == document.sha256
-    is_own = document.trust == "own" if document.written_by_tool else is_file
+    is_known = document.trust == "own" if document.written_by_tool else is_file
     fields = [one.partition("=")[::2] for one in document.properties]
-    if not is_own or document.trust == "foreign" or any(one in SOURCES and "://" in value for one, value in fields):
+    is_taken = any(name in SOURCES and "://" in value for name, value in fields)
+    if not is_known or is_taken or foreign_of(document):
         return False
-    if any(one == "trust" for one, _ in fields) or f"/{SESSIONS}" in f"/{document.path}":
-        trusts = {value for name, value in fields if name == "trust"}
-        return bool(trusts) and trusts <= OWN
-    return not any(one == "foreign" and value not in ("false", "no") for one, value in fields)
+    trusts = {value for name, value in fields if name == "trust"}
+    return trusts <= OWN and (bool(trusts) or f"/{SESSIONS}" not in f"/{document.path}")
 
 
 def fit_to_quote(text: str) -> str | None:

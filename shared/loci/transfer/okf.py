@@ -130,7 +130,7 @@ def _add(bundle: Bundle, one: _Text, below: str, changes: list[_Change], code_of
 
 
 def write_bundle(bundle: Bundle, folder: Path) -> None:
-    """Write the files into a folder that is new, empty, or has an earlier export. It loses nothing of anybody else's.
+    """Write the files into a folder that is new, empty, or has an earlier export.
 
     Raises `Refused` before anything changes, if a file there is not as the earlier export left it.
     """
@@ -203,7 +203,7 @@ def _plain(content: bytes) -> bytes:
 
 
 def _has_to_move(path: str, content: bytes) -> bool:
-    """True if its name says no markdown, or is that of an index or a log, and it is none."""
+    """True if the name lacks `.md`, or is that of an index or a log for another text."""
     name = PurePosixPath(path).name
     return not name.endswith(".md") or (is_reserved(path) and not _is_listing_or_log(name, content.decode()))
 

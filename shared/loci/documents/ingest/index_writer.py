@@ -171,7 +171,7 @@ class IndexWriter:
         changed_on = changed_on or self._changed_on(before, sha256)
         # A change that keeps the day of the last one keeps what says it.
         is_by_git = committed_on or (before and before.date_from == "git" and before.changed_on == changed_on)
-        # Whoever edits a file may leave texts of others in it, and so may a write that was interrupted.
+        # An edit of a file may leave texts of others in it, and so may a write that was interrupted.
         is_open = folder is not None or (before is not None and not before.sha256)
         is_kept = before is not None and (before.sha256 == sha256 or (is_open and before.trust == "foreign"))
         document = Document(
