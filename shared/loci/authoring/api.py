@@ -144,23 +144,23 @@ class Authoring:
         """Create a document or change its text, and return it with its links. Mark the one that it supersedes."""
         if draft.mode != "create":
             self._check_id(owner, name)
-        if supersedes is not None:
-            self._check_id(owner, supersedes)
+        is_whole = draft.mode == "replace" and draft.heading is None
+        by = "write_document"
+        if supersedes is None:
+            written = self.change(owner, name, draft.apply, expect=expect, by=by, origin=origin, is_whole=is_whole)
+            return self._with_links(owner, written)
+        self._check_id(owner, supersedes)
         self.repair(owner)
-        by, is_whole = "write_document", draft.mode == "replace" and draft.heading is None
 
-        def write(target: WriteTarget, change: Change, plan: str | None = None) -> WrittenDocument:
+        def write(target: WriteTarget, change: Change, plan: str) -> WrittenDocument:
             return self._change(
                 owner, target, change, expect=expect, by=by, move=plan, origin=origin, is_whole=is_whole
             )
 
-        if supersedes is None:
-            written = write(self._targets.find(owner, name), draft.apply)
-        else:
-            marked = self._targets.find_itself(owner, supersedes)
-            written = self._supersedings.get().write(owner, name, supersedes, draft, write)
-            if written.is_changed:
-                self._wrote(owner, by, marked.path, origin)
+        marked = self._targets.find_itself(owner, supersedes)
+        written = self._supersedings.get().write(owner, name, supersedes, draft, write)
+        if written.is_changed:
+            self._wrote(owner, by, marked.path, origin)
         return self._with_links(owner, written)
 
     def move(
@@ -183,11 +183,17 @@ class Authoring:
         by: str,
         dry_run: bool = False,
         origin: Origin | None = None,
+        is_whole: bool = False,
     ) -> WrittenDocument:
-        """Change the document and index it. `by` is the tool's name, `origin` who called it."""
+        """Change the document and index it. `by` is the tool's name, `origin` who called it.
+
+        `is_whole`: the new text replaces all of the old one.
+        """
         self.repair(owner)
         target = self._targets.find(owner, name)
-        return self._change(owner, target, change, expect=expect, by=by, dry_run=dry_run, origin=origin)
+        return self._change(
+            owner, target, change, expect=expect, by=by, dry_run=dry_run, origin=origin, is_whole=is_whole
+        )
 
     def _change(
         self,
@@ -202,10 +208,7 @@ class Authoring:
         origin: Origin | None = None,
         is_whole: bool = False,
     ) -> WrittenDocument:
-        """Change the document and index it, as a part of the plan `move`, if there is one.
-
-        `is_whole`: the new text replaces all of the old one.
-        """
+        """Change the document and index it, as a part of the plan `move`, if there is one."""
         with self._recovery.locked(owner, target):
             for _ in RETRY_PAUSES:
                 before = self._recovery.read(owner, target)

@@ -146,26 +146,33 @@ class NoFiles:
         raise NotFound("An attester reads no files", "Read only the receipt", code="MEMORY_NOT_FOUND")
 
 
-@dataclass(frozen=True, slots=True)
 class Computations:
     """Runs the computations of documents, and keeps a receipt of each run."""
 
-    documents: Callable[[], Documents]
-    files: Callable[[], Files]
-    runner: Callable[[], Runner]
-    scratchpad: Scratchpad
-    clock: Callable[[], float]
+    def __init__(
+        self,
+        documents: Callable[[], Documents],
+        files: Callable[[], Files],
+        runner: Callable[[], Runner],
+        scratchpad: Scratchpad,
+        clock: Callable[[], float],
+    ) -> None:
+        self._documents = documents
+        self._files = files
+        self._runner = runner
+        self._scratchpad = scratchpad
+        self._clock = clock
 
     def start(self, caller: Caller, name: str, values: JsonObject, cancelled: Cancelled = never) -> PythonRun:
         """Run it on a thread of its own. Raises `LociError` if it may not begin."""
         self.prepare(caller.owner, name, values)
         run = PythonRun(cancelled)
-        self.runner().enter(caller.owner, run, lambda: self.run(caller, name, values, run.was_cancelled))
+        self._runner().enter(caller.owner, run, lambda: self.run(caller, name, values, run.was_cancelled))
         return run
 
     def prepare(self, owner: Owner, name: str, values: JsonObject) -> PreparedComputation:
         """Read the computation as it is now, and check the parameters. Raises `LociError` if it cannot run."""
-        text = self.documents().read(owner, name, remember=False)
+        text = self._documents().read(owner, name, remember=False)
         document, lines = text.document, _lines(text)
         if not is_computation(document):
             advice = f"Find one with search_documents, properties type={COMPUTATION.casefold()}"
@@ -180,11 +187,11 @@ class Computations:
 
     def run(self, caller: Caller, name: str, values: JsonObject, cancelled: Cancelled = never) -> JsonObject:
         """Run it, have its attester check the receipt, and keep that. The value comes only if the check allows it."""
-        owner, began = caller.owner, self.clock()
+        owner, began = caller.owner, self._clock()
         it = self.prepare(owner, name, values)
         names = [*it.contract.parameters]
         code = COMPUTE.format(values=json.dumps(it.values), names=names, code=it.code.text)
-        ran, content, inputs = self.runner().once(owner, code, VALUE, LARGEST_RESULT, cancelled)
+        ran, content, inputs = self._runner().once(owner, code, VALUE, LARGEST_RESULT, cancelled)
         value = _value(ran, content, "The computation")
         receipt: JsonObject = {
             "run_id": random_id(16),
@@ -207,9 +214,9 @@ class Computations:
         attested = self._attested(owner, it, receipt, cancelled)
         told: JsonObject = {"receipt": receipt, "attester": attested}
         about = f"{it.document.path} {_canonical(it.values)}"[:200]
-        kept = self.scratchpad.keep(owner, TOOL, json.dumps(told, ensure_ascii=False), about=about)
+        kept = self._scratchpad.keep(owner, TOOL, json.dumps(told, ensure_ascii=False), about=about)
         shown = value if attested["ok"] is not False else None
-        today, reason = iso(self.clock())[:10], attested["reason"]
+        today, reason = iso(self._clock())[:10], attested["reason"]
         return {
             "result": shown,
             "attested": attested["ok"] is True,
@@ -240,7 +247,7 @@ class Computations:
             sanctioned = dict.fromkeys(("sanctioned_code", "sanctioned_sql", "computation"), again.code.text)
             given = {"receipt": receipt, "claimed_value": receipt["result"], "parameters": it.values, **sanctioned}
             code = ATTEST.format(given=json.dumps(given), code=attester.text)
-            ran, content, _ = self.runner().once(
+            ran, content, _ = self._runner().once(
                 owner, code, VALUE, LARGEST_RESULT, cancelled, files=NoFiles(), seconds=ATTESTER_SECONDS
             )
             said = _value(ran, content, "The attester")
@@ -260,7 +267,7 @@ class Computations:
         """
         if SCHEME.match(resource):
             raise _bad(document.path, f"{resource[:80]} is a web address, and no code comes from there")
-        library, catalog = self.documents().parts.library, self.documents().parts.catalog
+        library, catalog = self._documents().parts.library, self._documents().parts.catalog
         for path in _places(document.path, resource):
             if is_document(path):
                 if (found := catalog.find(owner, path).document) is not None:
@@ -271,13 +278,13 @@ class Computations:
 
     def file_of(self, owner: Owner, document: Document, resource: str) -> tuple[str, bytes] | None:
         """The path and the content of the file that a field of the document names. None if it is not here."""
-        held = self.documents().parts.catalog.find(owner, document.path).document or document
+        held = self._documents().parts.catalog.find(owner, document.path).document or document
         found = ((path, self._file(owner, held, path)) for path in _places(document.path, resource))
         return next(((path, content) for path, content in found if content is not None), None)
 
     def _file(self, owner: Owner, document: Document, path: str) -> bytes | None:
         """The file at that path of a document in the same folder of this machine, else the stored file of that path."""
-        parts = self.documents().parts
+        parts = self._documents().parts
         root = parts.catalog.root(owner, document.root) if document.root else None
         if root and path.startswith(f"{root.name}/"):
             with suppress(NotFound):
@@ -285,7 +292,7 @@ class Computations:
                 if not parts.scan.leaves_out(root.folder, file):
                     return read_file(root.folder, below_root(path))
         with suppress(NotFound):
-            return self.files().read(owner, self.files().id_at(owner, path)).content
+            return self._files().read(owner, self._files().id_at(owner, path)).content
         return None
 
 
