@@ -72,11 +72,6 @@ class MovePlan:
     is_back: bool = False
     """True: it is being taken back."""
 
-    @property
-    def ends(self) -> tuple[Place, Place]:
-        """The two places whose writes it keeps."""
-        return self.source, self.goal
-
 
 @dataclass(frozen=True, slots=True)
 class SupersedingPlan:
@@ -93,11 +88,6 @@ class SupersedingPlan:
     """True: it is being taken back."""
     replaced: str | None = None
     """The hash of the newer one's text that is taken back."""
-
-    @property
-    def ends(self) -> tuple[Place, Place]:
-        """The two places whose writes it keeps."""
-        return self.newer, self.older
 
 
 PLANS = TypeAdapter[MovePlan | SupersedingPlan](MovePlan | SupersedingPlan)
@@ -160,11 +150,11 @@ class Moves:
             plan = PLANS.validate_json(self.blobs.read(owner, f"{FOLDER}{id}"))
         except NotFound:
             return None
-        return plan if path in (one.path for one in plan.ends) else None
+        return plan if path in (one.path for one in _ends(plan)) else None
 
     def forget(self, owner: Owner, plan: MovePlan | SupersedingPlan) -> None:
         """Remove the plan, with the writes that were kept for it."""
-        for place in plan.ends:
+        for place in _ends(plan):
             while write := self.history.of_move(owner, place.path, plan.id):
                 self.history.drop(owner, write.key)
         self.blobs.remove(owner, f"{FOLDER}{plan.id}")
@@ -446,6 +436,10 @@ def _is_touched(document: Document, said: WrittenLinks, relinking: Relinking) ->
         if before and (before.document == relinking.old.id or (after and after.document == relinking.new.id)):
             return True
     return False
+
+
+def _ends(plan: MovePlan | SupersedingPlan) -> tuple[Place, Place]:
+    return (plan.source, plan.goal) if isinstance(plan, MovePlan) else (plan.newer, plan.older)
 
 
 def _rows(new: NewTargets) -> Rows:
