@@ -19,7 +19,7 @@ from loci.documents.foreign import foreign_of
 from loci.documents.validity import lacks_validity
 from loci.markdown.nouns import DateSource, DocumentDate
 from loci.markdown.tags import with_ancestors
-from loci.mcp.answers import MOST_SEARCH_TOKENS, as_text, quoted, readable_result, search_room
+from loci.mcp.answers import MOST_SEARCH_TOKENS, as_text, is_none, quoted, readable_result, search_room
 from loci.search.inference import tokens_at_most
 from loci.search.ranking import Chunk, Explanation, Hit, Match, Ranking, Stage
 from loci.search.snippet import ELLIPSIS, beginning, snippet
