@@ -12,12 +12,14 @@ import pytest
 
 from loci.app import App
 from loci.auth.pins import Pins
+from loci.authoring.edit_draft import checked_draft
 from loci.compose import build_app
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.json import JsonObject
 from loci.core.settings import INSIDE, load_settings
 from loci.core.stores import Record
+from loci.core.trust import Origin
 from loci.mcp.http.application import asgi
 from loci.sharing.shares import KIND, Share
 from tests.attack.conftest import ANN, BOB, Doors
@@ -112,6 +114,24 @@ def test_a_connector_and_a_page_show_it_with_its_owner(doors: Doors, share: Shar
     assert not [one for one in SECRETS if one in answer.body.decode()]
     for id in ("shared%2Fann%2Fprivate-basilisk", "shared%2Fann%2Fnotes-session", "private-basilisk", "..%2Fsettings"):
         assert door.ask(Ask(b"", shown, "GET", f"/ui/search/documents/{id}")).status == 404, id
+
+
+def test_what_a_giver_had_read_stays_with_the_giver(doors: Doors, app: App, share: Share, bob: str) -> None:
+    """A note that Ann's agent wrote after it had read her private notes: Bob's trust and log name none of these."""
+    draft = checked_draft("create", "# Ferry hearsay\n\nThe ferry may sail late.\n", None, None, None, None)
+    read = Origin(("note private/basilisk.md", "tool server swordfish"))
+    app.authoring.write(ANN, "notes/heard.md", draft, expect=None, origin=read)
+    tools = (("search_documents", {"query": "ferry hearsay"}), ("read_node_content", {"id": "shared/ann/notes-heard"}))
+    said = [told(asked(doors, bob, tool, **arguments)) for tool, arguments in tools]
+    said.append(told(asked(doors, bob, "write_document", path="own/late.md", content="# A late boat\n")))
+    said.append(told(asked(doors, bob, "search_documents", query="A late boat", folder="own")))
+    shown = (("Host", "loci.test"), ("Authorization", f"Bearer {bob}"))
+    said.append(doors.uvicorn.ask(Ask(b"", shown, "GET", "/log?writes=1")).body.decode())
+    library = app.documents.parts.library
+    library.remove(ANN, [one for one in app.documents.all(ANN) if one.path == "notes/heard.md"])
+    library.remove(BOB, [one for one in app.documents.all(BOB) if one.path == "own/late.md"])
+    assert "shared by ann" in said[3]
+    assert not [word for word in SECRETS for one in said if word in one], said
 
 
 def test_links_lead_only_to_what_is_shared(doors: Doors, share: Share, bob: str) -> None:

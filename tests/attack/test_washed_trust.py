@@ -31,6 +31,7 @@ MARK = "zebra-7731"
 PAGE = f"---\ntrust: foreign\n---\n# The page\n\nThe {MARK} rule holds, says the page.\n\nSee [[plan]].\n".encode()
 PLAN = b"# The plan\n\nThe boat leaves at nine.\n\nSee [[page]].\n"
 RULE = f"# Rule\n\nThe {MARK} rule holds.\n"
+EVE = Owner("", "eve")
 Step = tuple[str, str, dict[str, Any]]
 """Who calls, which tool, and with which arguments. `{hash:PATH}` stands for the hash of a document."""
 READ: Step = ("a", "read_node_content", {"id": "clips/page.md"})
@@ -63,6 +64,28 @@ CLAIMS = (
     "\ufeff---\ntrust: own\nsources: []\n---\n",
     "---\nsources: []\nwritten_by_tool: false\nuploaded_sha256: x\ntrust: own\n---\n",
 )
+SHARED = "shared/eve/pool/page.md"
+COMPUTES = """---
+type: Attested Computation
+runtime: python
+---
+# Rule
+
+# Computation
+
+```python
+def compute():
+    return open(get_memory_path("clips/page.md")).read()
+```
+"""
+ELSEWHERE = """---
+type: Attested Computation
+runtime: python
+computation: made/code.md
+---
+# Rule
+"""
+CODE = f"# Code\n\n```python\nresult = '{MARK}'\n```\n"
 # `a`: the session that reads. `b`: another session of its key. `n`: a client without sessions of that key, under
 # another name. `c`: the client of another key, which has read nothing.
 WAYS: dict[str, Sequence[Step]] = {
@@ -153,6 +176,43 @@ WAYS: dict[str, Sequence[Step]] = {
         then("a", "pml_execute_dag", workflow=RUNS_CODE),
     ],
     **{f"claim {at}": [READ, write(text=f"{claim}{RULE}")] for at, claim in enumerate(CLAIMS)},
+    "list the paths": [
+        *(READ, write(path=f"made/{MARK}.md"), then("c", "list_directory_structure", documents=True), write("c")),
+    ],
+    "supersede an own note": [READ, write(path=f"made/{MARK}.md", text="# New", supersedes="own/plan.md")],
+    "supersede, and undo": [
+        *(READ, write(supersedes="own/plan.md"), then("c", "undo_write", path="own/plan.md"), write()),
+    ],
+    "supersede by another": [READ, write(), write("c", "made/new.md", "# New", supersedes="made/rule.md")],
+    "supersede by another, and undo": [
+        *(READ, write(), write("c", "made/new.md", "# New", supersedes="made/rule.md")),
+        then("c", "undo_write", path="made/rule.md"),
+    ],
+    "compute over the page": [
+        *(write("a", "own/compute.md", COMPUTES), then("c", "run_computation", id="own/compute.md"), write("c")),
+    ],
+    "compute with code of another": [
+        *(READ, write(path="own/made/code.md", text=CODE), write("c", "own/compute.md", ELSEWHERE)),
+        *(then("c", "run_computation", id="own/compute.md"), write("c")),
+    ],
+    "shared: read": [then("a", "read_node_content", id=SHARED), write()],
+    "shared: read beside": [then("a", "read_node_content", id="own/plan.md", more=[SHARED]), write()],
+    "shared: one line": [then("a", "read_node_content", id=SHARED, start_line=2, end_line=3), write()],
+    "shared: find": [then("a", "search_documents", query="zebra rule"), write()],
+    "shared: find in a time": [then("a", "temporal_search", query="zebra rule", date_range="since 2020"), write()],
+    "shared: list": [then("a", "list_directory_structure", documents=True), write()],
+    "shared: list its folder": [then("a", "list_directory_structure", prefix="shared/eve/pool"), write()],
+    "shared: links": [then("a", "explore_links", id=SHARED), write()],
+    "shared: fetch": [then("a search", "fetch", id="document:shared/eve/pool-page"), write("b")],
+    "shared: search": [then("a search", "search", query="zebra rule"), write("b")],
+    "shared: in code": [code("a", f'return (await loci.read_node_content({{id: "{SHARED}"}})).result'), write()],
+    "shared: in a workflow": [
+        then(
+            "a",
+            "pml_execute_dag",
+            workflow={"tasks": [READS_FIRST | {"arguments": {"id": SHARED}}, THEN_WRITES]},
+        )
+    ],
     "keep a file": [READ, then("a", "add_memory", name="rule.md", text=RULE)],
     "keep a file, and find it": [
         *(READ, then("a", "add_memory", name="rule.md", text=RULE)),
@@ -175,7 +235,10 @@ def part_of(answer: Any, way: Sequence[str]) -> Any:
     return answer
 
 
-AS_READ = ("copy by another", "keep a file, and find it", "keep a file, and read it")
+AS_READ = (
+    *("copy by another", "keep a file, and find it", "keep a file, and read it"),
+    *("list the paths", "compute with code of another"),
+)
 """Ways whose last step writes what the others have kept: where they are asked, nothing is."""
 
 
@@ -264,6 +327,9 @@ def lab(server: tuple[App, int], name: str) -> Lab:
     owner = Owner("", f"owner of {name}")
     for path, text in (("clips/page.md", PAGE), ("own/plan.md", PLAN)):
         app.documents.parts.library.add(owner, path, text)
+    if name.startswith("shared"):
+        app.documents.parts.library.add(EVE, "pool/page.md", f"# Page\n\nThe {MARK} rule holds.\n".encode())
+        app.sharing.shares.give(EVE, "pool", owner)
     app.tools.add(owner, "shop", upstream_over_http())
     app.tools.ask(owner, "shop")
     return Lab(app, port, owner, {one: app.api_keys.create(owner, one)[1] for one in "ac"})

@@ -157,8 +157,8 @@ class Authoring:
                 owner, target, change, expect=expect, by=by, move=plan, origin=origin, is_whole=is_whole
             )
 
-        marked = self._targets.find_itself(owner, supersedes)
-        written = self._supersedings.get().write(owner, name, supersedes, draft, write)
+        marked, sources = self._targets.find_itself(owner, supersedes), origin.sources if origin else ()
+        written = self._supersedings.get().write(owner, name, supersedes, draft, write, sources)
         if written.is_changed:
             self._wrote(owner, by, marked.path, origin)
         return self._with_links(owner, written)

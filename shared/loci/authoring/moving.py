@@ -4,7 +4,7 @@ What is to be done is kept first. If the move is interrupted, the next start or 
 cannot be written, all of it is taken back. Each step can be done twice, and acts on the texts as they are then.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
@@ -19,6 +19,7 @@ from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.stores import ABSENT, BlobStore, WriteLocks
+from loci.core.trust import Origin
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.history import History, PastWrite, hash_of
@@ -88,6 +89,8 @@ class SupersedingPlan:
     """True: it is being taken back."""
     replaced: str | None = None
     """The hash of the newer one's text that is taken back."""
+    sources: tuple[str, ...] = ()
+    """What the session of the writer had read of others: the writer chose the name that the older one will say."""
 
 
 PLANS = TypeAdapter[MovePlan | SupersedingPlan](MovePlan | SupersedingPlan)
@@ -361,11 +364,18 @@ class Moves:
         return self.rewrite(owner, place, lambda now: relinked(place.path, now, targets), plan, BY)
 
     def rewrite(
-        self, owner: Owner, place: Place, change: Callable[[bytes], bytes], plan: MovePlan | SupersedingPlan, by: str
+        self,
+        owner: Owner,
+        place: Place,
+        change: Callable[[bytes], bytes],
+        plan: MovePlan | SupersedingPlan,
+        by: str,
+        sources: Sequence[str] = (),
     ) -> str | None:
         """Change a document as it is now, or put back its text from before the plan; return what could not be done.
 
-        If the document changed since, the change is made to its text, also to take it back.
+        If the document changed since, the change is made to its text, also to take it back. `sources`: those of the
+        texts of others that the change may bring in.
         """
         target = self.target(owner, place)
         with self.recovery.locked(owner, target):
@@ -377,15 +387,19 @@ class Moves:
                 previous = last.write.before if last else None
                 stays = self.recovery.last_change(owner, target)
                 if last and previous is not None and hash_of(now) == last.write.after:
-                    done = self.recovery.write(owner, target, now, previous, last=stays)
+                    done = self.recovery.write(
+                        owner, target, now, previous, last=replace(stays, origin=last.write.kept)
+                    )
                     self.history.drop(owner, last.key)
                     return done.unfinished
                 after = change(now)
                 if now in (previous, after):
                     return None
-                key = self._note(owner, place.path, now, after, None if plan.is_back else plan.id, stays, by)
+                origin = (stays.origin or Origin()).with_sources([*stays.foreign, *sources]) if sources else None
+                id = None if plan.is_back else plan.id
+                key = self._note(owner, place.path, now, after, id, stays, by, origin)
                 try:
-                    return self.recovery.write(owner, target, now, after, last=stays).unfinished
+                    return self.recovery.write(owner, target, now, after, last=stays, origin=origin).unfinished
                 except Refused as error:
                     self.history.drop(owner, key)
                     if not left or not isinstance(error, Conflict):  # an editor wrote it meanwhile
@@ -401,10 +415,11 @@ class Moves:
         move: str | None,
         last: LastChange,
         by: str = BY,
+        origin: Origin | None = None,
     ) -> str:
         # A move makes no text: the one that it leads elsewhere keeps its origin.
-        origin = last.origin
-        write = PastWrite(before, hash_of(after) or "", self.writer.now(), by, move, origin=origin, kept=origin)
+        kept = last.origin
+        write = PastWrite(before, hash_of(after) or "", self.writer.now(), by, move, origin=origin or kept, kept=kept)
         return self.history.keep(owner, path, write)
 
     def target(self, owner: Owner, place: Place) -> WriteTarget:

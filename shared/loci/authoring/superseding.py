@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from loci.authoring.edit_draft import EditDraft
 from loci.authoring.front_fields import with_fields, with_value
@@ -46,8 +47,13 @@ class Supersedings:
     moves: Moves
     supersession: Supersession
 
-    def write(self, owner: Owner, name: str, supersedes: str, draft: EditDraft, write: Write) -> WrittenDocument:
-        """Write the draft with a link to the document that it supersedes, and mark that one."""
+    def write(
+        self, owner: Owner, name: str, supersedes: str, draft: EditDraft, write: Write, sources: tuple[str, ...] = ()
+    ) -> WrittenDocument:
+        """Write the draft with a link to the document that it supersedes, and mark that one.
+
+        `sources`: what the session of the writer had read of others.
+        """
         moves, recovery = self.moves, self.moves.recovery
         newer, older = moves.targets.find(owner, name), moves.targets.find_itself(owner, supersedes)
         with moves.alone(owner):
@@ -63,6 +69,7 @@ class Supersedings:
                 Place(older.path, older.root and older.root.id),
                 "" if is_said else self._name_of(owner, young, old),
                 read_front_matter(raw_text(text).lines).first("status"),
+                sources=sources,
             )
             marked(older.path, text, plan)  # Refused now, not halfway
             recovery.stored_text(owner, older).stamp()
@@ -138,7 +145,8 @@ class Supersedings:
     def _mark(self, owner: Owner, plan: SupersedingPlan) -> str | None:
         """Mark the older document. If that is refused, take the newer one back."""
         try:
-            return self.moves.rewrite(owner, plan.older, lambda now: marked(plan.older.path, now, plan), plan, BY)
+            mark = partial(marked, plan.older.path, plan=plan)
+            return self.moves.rewrite(owner, plan.older, mark, plan, BY, plan.sources)
         except (Refused, NotFound):
             now = self.moves.recovery.read(owner, self.moves.target(owner, plan.newer))
             back = replace(plan, is_back=True, replaced=hash_of(now))

@@ -22,9 +22,11 @@ from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
 from loci.core.injections import warning_of
 from loci.core.json import Json, JsonObject, iso
+from loci.core.trust import gathered, saw
 from loci.documents.api import Documents
 from loci.documents.bundles import COMPUTATION, claim_of, is_computation
 from loci.documents.document import Document, DocumentText
+from loci.documents.foreign import foreign_of
 from loci.documents.ingest.local_files import below_root, is_document, read_file
 from loci.documents.validity import lacks_validity
 from loci.files.api import Files
@@ -186,8 +188,15 @@ class Computations:
         return PreparedComputation(document, text.sha256, contract, values, code)
 
     def run(self, caller: Caller, name: str, values: JsonObject, cancelled: Cancelled = never) -> JsonObject:
-        """Run it, have its attester check the receipt, and keep that. The value comes only if the check allows it."""
-        owner, began = caller.owner, self._clock()
+        """Run it, have its attester check the receipt, and keep that. The value comes only if the check allows it.
+
+        The answer has the `sources` of the texts of others that it read: it runs on another thread than its call.
+        """
+        with gathered() as seen:
+            return self._answer(caller.owner, name, values, cancelled) | {"sources": [*seen]}
+
+    def _answer(self, owner: Owner, name: str, values: JsonObject, cancelled: Cancelled) -> JsonObject:
+        began = self._clock()
         it = self.prepare(owner, name, values)
         names = [*it.contract.parameters]
         code = COMPUTE.format(values=json.dumps(it.values), names=names, code=it.code.text)
@@ -221,7 +230,7 @@ class Computations:
             "result": shown,
             "attested": attested["ok"] is True,
             "reason": reason,
-            "warning": warning_of(f"{_canonical(shown)}\n{reason or ''}"),
+            "warning": warning_of("\n".join([*_said(shown), str(reason or "")])),
             "receipt_id": kept.id,
             "path": it.document.path,
             "code_sha256": it.code.sha256,
@@ -271,6 +280,7 @@ class Computations:
         for path in _places(document.path, resource):
             if is_document(path):
                 if (found := catalog.find(owner, path).document) is not None:
+                    saw(foreign_of(found))
                     return SanctionedCode(path, code_in(path, _lines(library.read(owner, found.id)), None))
             elif path.endswith(SUFFIX) and (content := self._file(owner, document, path)) is not None:
                 return SanctionedCode(path, _as_code(path, content))
@@ -395,6 +405,21 @@ def _lines(text: DocumentText) -> list[str]:
 
 def _text(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""
+
+
+def _said(value: Json) -> Iterator[str]:
+    """The texts in a value, as a reader gets them: JSON would write their line ends as other signs."""
+    left = [value]
+    while left:
+        match left.pop():
+            case dict() as some:
+                left += [*some.values(), *some]
+            case list() as some:
+                left += some
+            case None:
+                pass
+            case one:
+                yield str(one)
 
 
 def _canonical(value: Json) -> str:

@@ -32,7 +32,7 @@ from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject, iso
 from loci.core.stores import Record, RecordStore, every, read_or_none, update
 from loci.core.telemetry import Telemetry
-from loci.core.trust import Origin, Readings, few, gathered
+from loci.core.trust import Origin, Readings, few, gathered, saw
 from loci.files.file import id_and_version
 
 if TYPE_CHECKING:
@@ -179,6 +179,7 @@ class Runner:
             with tracing.span("sandbox python"):
                 until = self._clock() + KEPT_SECONDS
                 ran = self._executors.run(owner, id, code, read, until, cancelled, seconds=seconds)
+            saw(read.foreign)
             failed = isinstance(ran.outcome, RunFailure)
             content = b"" if failed else self._executors.read_file(owner, id, file, most)
             return ran, content, [*read.read_ones.values()]

@@ -168,6 +168,7 @@ def python_tools(app: "App") -> list[LociTool]:
         Example: run_computation(id="acme-computations-revenue", parameters={"year": 2026})
         """
         answer = await answer_of(app, lambda cancelled: app.code.start_computation(caller, id, parameters, cancelled))
+        saw(cast("list[str]", answer.get("sources", [])))
         view = ComputedValue.model_validate(answer).model_dump(mode="json", exclude_none=True)
         view.setdefault("result", None)
         return CallToolResult(content=[TextContent(type="text", text=as_text(view))], structured_content=view)

@@ -64,6 +64,16 @@ def gathered() -> Generator[dict[str, None]]:
             outer.update(seen)
 
 
+@contextmanager
+def unnoted() -> Generator[None]:
+    """Keep no note of what the block reads: the one who tells of it notes it in other words."""
+    token = _SEEN.set(None)
+    try:
+        yield
+    finally:
+        _SEEN.reset(token)
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The origin of a text: its writer, and what the writer's session had read of others by then."""

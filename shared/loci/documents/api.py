@@ -14,7 +14,7 @@ from loci.documents.archive import DocumentArchive
 from loci.documents.bundles import without_listings
 from loci.documents.document import Document, DocumentText, Recency, recency_of
 from loci.documents.filtering import EVERY_PART, LibraryPart, directory
-from loci.documents.foreign import foreign_in, foreign_of
+from loci.documents.foreign import foreign_in, foreign_of, saw_titles
 from loci.documents.ingest.index_writer import COLLECTION, Progress, no_progress
 from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.outcome import IngestSummary
@@ -179,7 +179,10 @@ class Documents:
         self, owner: Owner, part: LibraryPart, depth: int | None = None, *, with_documents: bool = False
     ) -> list[str]:
         """The folders with documents of the part, such as `docs/briefs/`, at most `depth` levels below its folder."""
-        paths = [one.path for one in part.of(self.parts.library.cached(owner))]
+        documents = part.of(self.parts.library.cached(owner))
+        if with_documents:  # who wrote one chose its name
+            saw_titles(documents)
+        paths = [one.path for one in documents]
         return directory(paths, part.folder, depth, with_documents=with_documents) if paths else []
 
     def ids_of(self, owner: Owner, part: LibraryPart) -> frozenset[str] | None:

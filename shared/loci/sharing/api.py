@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.trust import saw
+from loci.core.trust import saw, unnoted
 from loci.documents.api import FITS_AS_WELL, FoundDocuments
 from loci.documents.document import DOCUMENT_ID, SESSION_TYPE, Document, DocumentText, SharedDocument
 from loci.documents.filtering import EVERY_PART, PROPERTY, LibraryPart, directory
@@ -92,7 +92,9 @@ class Sharing:
         for share, folder in shares:
             where = replace(part, folder=folder, no_tags=(*part.no_tags, NO_SESSION))
             try:
-                shared = _as_shared(share, searched(share.giver, where))
+                with unnoted():  # the sources of the giver's texts may name what is not shared
+                    of_giver = searched(share.giver, where)
+                shared = _as_shared(share, of_giver)
                 found.append(shared)
                 saw(source for one in shared.documents.values() for source in one.sources)
             except NotFound:  # the folder is gone
