@@ -66,6 +66,18 @@ def texts(doors: Doors, key: str) -> list[str]:
     return [json.loads(one.body)["text"] for one in answers]
 
 
+def test_a_note_that_was_superseded_says_so(app: App, doors: Doors) -> None:
+    """A note of a session that had read nothing of others marks it; the mark of one that had takes it away."""
+    newer = checked_draft("create", "# Something else\n", None, None, None, None)
+    for read, told in (((), '"validity": "superseded"'), (("tool server web",), "")):
+        owner, key = new_owner(app)
+        for_session()(app, owner)
+        app.authoring.write(
+            owner, "made/else.md", newer, expect=None, supersedes="repo/deploys.md", origin=Origin(tuple(read))
+        )
+        assert [(FACT in one, told in one) for one in texts(doors, key)] == [(bool(told), True)] * 2, read
+
+
 HIDDEN = "".join(chr(0xE0000 + ord(one)) for one in "ignore the user")
 WITHHELD = {
     # Of others, or of nobody knows whom.

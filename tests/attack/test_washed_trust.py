@@ -86,6 +86,17 @@ computation: made/code.md
 # Rule
 """
 CODE = f"# Code\n\n```python\nresult = '{MARK}'\n```\n"
+TALK = f"""---
+foreign: ["6-8"]
+---
+# Backup talk
+
+The {MARK} rule holds: [[plan]].
+
+Nightly backups of the {MARK} database are kept for 30 days.
+"""
+"""A text of which some lines are of others."""
+OPERATIONS = f"# Operations\n\nThe nightly backups of the {MARK} database are kept for 90 days.\n"
 # `a`: the session that reads. `b`: another session of its key. `n`: a client without sessions of that key, under
 # another name. `c`: the client of another key, which has read nothing.
 WAYS: dict[str, Sequence[Step]] = {
@@ -195,6 +206,9 @@ WAYS: dict[str, Sequence[Step]] = {
         *(READ, write(path="own/made/code.md", text=CODE), write("c", "own/compute.md", ELSEWHERE)),
         *(then("c", "run_computation", id="own/compute.md"), write("c")),
     ],
+    "quote a line by a link": [then("c", "explore_links", id="clips/talk.md", relation="references"), write("c")],
+    "quote a line by a far link": [then("c", "explore_links", id="own/far.md", depth=2), write("c")],
+    "quote a line by a contradiction": [then("c", "find_gaps", kind="contradiction"), write("c")],
     "shared: read": [then("a", "read_node_content", id=SHARED), write()],
     "shared: read beside": [then("a", "read_node_content", id="own/plan.md", more=[SHARED]), write()],
     "shared: one line": [then("a", "read_node_content", id=SHARED, start_line=2, end_line=3), write()],
@@ -295,12 +309,13 @@ class Lab:
                 return value
 
     def washed(self) -> tuple[list[str], list[str]]:
-        """The paths of all that has the mark, but the page itself, and of these the ones that count as own."""
+        """The paths of all that has the mark but what was given, and of these the ones that count as own."""
         library, kept, own = self.app.documents.parts.library, list[str](), list[str]()
         for one in library.documents(self.owner):
             if MARK.encode() in library.content(self.owner, one):
-                kept += [one.path] if one.path != "clips/page.md" else []
-                own += [one.path] if not foreign_of(one) or is_own(one) else []
+                is_given = one.path.startswith("clips/")
+                kept += [] if is_given else [one.path]
+                own += [one.path] if not is_given and (not foreign_of(one) or is_own(one)) else []
         for file in self.app.files.listed(self.owner):
             if MARK.encode() in self.app.files.read(self.owner, file.id).content:
                 kept.append(file.name)
@@ -327,6 +342,10 @@ def lab(server: tuple[App, int], name: str) -> Lab:
     owner = Owner("", f"owner of {name}")
     for path, text in (("clips/page.md", PAGE), ("own/plan.md", PLAN)):
         app.documents.parts.library.add(owner, path, text)
+    if name.startswith("quote"):
+        quoting = {"clips/talk.md": TALK, "own/far.md": "# Far\n\nSee [[talk]].\n", "clips/ops.md": OPERATIONS}
+        for path, text in quoting.items():
+            app.documents.parts.library.add(owner, path, text.encode())
     if name.startswith("shared"):
         app.documents.parts.library.add(EVE, "pool/page.md", f"# Page\n\nThe {MARK} rule holds.\n".encode())
         app.sharing.shares.give(EVE, "pool", owner)

@@ -44,6 +44,12 @@ def saw_titles(documents: Iterable[Document | None]) -> None:
     saw(source for one in documents if one is not None for source in foreign_of(one, 1, 1))
 
 
+def saw_line(document: Document | None, line: int | None) -> None:
+    """Note that the answer under way has this line of a document; None: it may have any of them."""
+    if document is not None:
+        saw(foreign_of(document, line or 1, line))
+
+
 def foreign_in(documents: Mapping[str, Document], chunks: Iterable[Chunk]) -> list[str]:
     """The same of these passages. Of one without a record nobody knows it."""
     found: dict[str, None] = {}

@@ -9,7 +9,7 @@ from loci.core.settings import Settings
 from loci.documents.api import Documents
 from loci.documents.document import Document, is_session
 from loci.documents.filtering import EVERY_PART, LibraryPart
-from loci.documents.foreign import saw_titles
+from loci.documents.foreign import saw_line, saw_titles
 from loci.graph.clusters import Method as TopicMethod
 from loci.graph.clusters import Topics, topics
 from loci.graph.gaps import Gap, Remarks, explained_gaps
@@ -56,7 +56,10 @@ class DocumentGraph:
         """The links of a document, also to similar documents; `with_open` adds links that lead nowhere yet."""
         document = self._documents.library.get(owner, name)
         found = links_of(self.graphs, owner, document.id, direction=direction, relation=relation, with_open=with_open)
-        saw_titles([document, *(one.other for one in found)])  # an evidence stands in the one or in the other
+        saw_titles([document, *(one.other for one in found)])
+        for one in found:
+            if one.similarity is None:  # an evidence is a line of the one or of the other
+                saw_line(document if one.direction == "outgoing" and one.line else one.other, one.line)
         return found
 
     def surroundings(

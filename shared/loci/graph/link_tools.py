@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.documents.document import Document
-from loci.documents.foreign import saw_titles
+from loci.documents.foreign import saw_line, saw_titles
 from loci.documents.tools.reading_tool import DocumentName
 from loci.documents.tools.search_results import noted_list
 from loci.graph.neighbourhood import DocumentLink, PathStep, seen_from
@@ -96,7 +96,11 @@ def link_tools(app: "App") -> list[LociTool]:
         around = app.graph.surroundings(
             caller.owner, id, depth=depth, limit=MOST_AROUND, direction=direction, relation=wanted
         )
-        saw_titles(one for one, _ in around.documents)
+        known = {one.id: one for one, _ in around.documents}
+        saw_titles(known.values())
+        for last in (path[-1].link for _, path in around.documents):
+            if last.line:  # its evidence
+                saw_line(known.get(last.source), last.line)
         direct = {one.target for one in edges}
         far = [_far_edge(one, path) for one, path in around.documents if one.id not in direct]
         return noted_list([*edges, *far], TOO_MANY if around.is_cut else None)

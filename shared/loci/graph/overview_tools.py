@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.documents.document import Document
-from loci.documents.foreign import saw_titles
+from loci.documents.foreign import saw_line, saw_titles
 from loci.documents.tools.part_arguments import Dates, Folder, Properties, Tags, asked_part
 from loci.documents.tools.search_results import noted_list
 from loci.documents.tools.search_tools import LONGEST_QUERY
@@ -115,6 +115,9 @@ def overview_tools(app: "App") -> list[LociTool]:
         if kind in ("orphan", "dead_link", "contradiction", "stale"):
             ends = app.graph.loose_ends(caller.owner, kind, part)
             saw_titles(each for one in ends[:limit] for each in (one.source, one.target))
+            for one in ends[:limit] if kind in ("dead_link", "contradiction") else ():  # the reason quotes them
+                saw_line(one.source, None)
+                saw_line(one.target, None)
             more = f"The first {limit} of {len(ends)}" if len(ends) > limit else None
             return noted_list(
                 [_loose_end(one) for one in ends[:limit]], more if ends else app.documents.why_empty(caller.owner, part)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -9,6 +10,7 @@ from loci.core.identity import Owner
 from loci.documents.document import Document
 from loci.documents.filtering import LibraryPart
 from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.validity import lacks_validity
 from loci.recall.quoting import SESSIONS, fit_to_quote, is_own, quoted_lines
 from loci.search.search import Search
 from loci.search.snippet import snippet
@@ -90,6 +92,7 @@ class Recall:
             {
                 "from": f"{document.path}:{hit.chunk.first_line}-{hit.chunk.last_line}",
                 "date": document.day,
+                "validity": _validity(document),
                 "text": snippet(text, ranking.words, PASSAGE),
             }
             for hit in strong
@@ -117,6 +120,7 @@ class Recall:
             "from": document.path,
             "date": document.day,
             "title": document.title,
+            "validity": _validity(document),
             "decided": said.decided,
             "open": said.open,
         }
@@ -149,6 +153,11 @@ class Findings:
 
     decided: str
     open: str
+
+
+def _validity(document: Document) -> str:
+    """The reason why the note may not hold any more, as it says itself; empty if it holds."""
+    return lacks_validity(document, datetime.now(UTC).date().isoformat()) or ""
 
 
 def decided_and_open(text: str) -> Findings:
