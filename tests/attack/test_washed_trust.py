@@ -206,6 +206,22 @@ WAYS: dict[str, Sequence[Step]] = {
         *(READ, write(path="own/made/code.md", text=CODE), write("c", "own/compute.md", ELSEWHERE)),
         *(then("c", "run_computation", id="own/compute.md"), write("c")),
     ],
+    "compute, and fail": [
+        write("a", "own/compute.md", COMPUTES.replace("return open", "raise ValueError(open").replace("()\n", "())\n")),
+        *(then("c", "run_computation", id="own/compute.md"), write("c")),
+    ],
+    "undo what changed": [
+        *(READ, write(), then("c", "undo_write", path="made/rule.md", expected_hash="0" * 64), write("c", "made/b.md")),
+    ],
+    "add to it, unread": [READ, write(), write("c", text="More.", mode="append"), write("c", "made/b.md")],
+    "link to it, unread": [
+        *(READ, write(text=f"# The {MARK} rule\n"), write("c", "own/link.md", "See [[made/rule]].\n")),
+        write("c", "made/b.md"),
+    ],
+    "see what superseded a note": [
+        *(READ, write(path=f"made/{MARK}.md", text="---\nsupersedes: plan\n---\n# N\n")),
+        *(then("c", "search_documents", query="when does the boat leave", folder="own"), write("c")),
+    ],
     "quote a line by a link": [then("c", "explore_links", id="clips/talk.md", relation="references"), write("c")],
     "quote a line by a far link": [then("c", "explore_links", id="own/far.md", depth=2), write("c")],
     "quote a line by a contradiction": [then("c", "find_gaps", kind="contradiction"), write("c")],
@@ -251,7 +267,8 @@ def part_of(answer: Any, way: Sequence[str]) -> Any:
 
 AS_READ = (
     *("copy by another", "keep a file, and find it", "keep a file, and read it"),
-    *("list the paths", "compute with code of another"),
+    *("list the paths", "compute with code of another", "undo what changed", "add to it, unread"),
+    *("link to it, unread", "see what superseded a note"),
 )
 """Ways whose last step writes what the others have kept: where they are asked, nothing is."""
 

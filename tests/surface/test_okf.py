@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from loci.app import App
+from loci.authoring.edit_draft import checked_draft
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL
+from loci.core.trust import Origin
+from loci.documents.foreign import foreign_of
 from loci.transfer.okf import MARK, Bundle, bundle_of, write_bundle
 from tests.support.each import each
 from tests.support.okf_bundle import BUNDLE, CODE, okf_bundle
@@ -107,6 +110,20 @@ def test_what_was_exported_is_taken_in_again_as_the_same(app: App, tmp_path: Pat
     before = exported(app, "again").files
     write_bundle(exported(app, "again"), tmp_path / "third")
     assert {path: text.encode() for path, text in files_in(tmp_path / "third").items() if path != MARK} == before
+
+
+def test_what_may_have_texts_of_others_stays_marked(app: App, tmp_path: Path) -> None:
+    own = "---\ntype: Note\ntrust: own\n---\n# Heard\n"
+    texts = ["# Heard\n", own, own.replace("\n", "\r\n"), "---\n{type: Note, trust: own}\n---\n# Heard\n"]
+    for at, text in enumerate(texts):
+        draft = checked_draft("create", text, None, None, None, None)
+        app.authoring.write(LOCAL, f"heard/{at}.md", draft, expect=None, origin=Origin(("tool server web",)))
+        app.authoring.write(LOCAL, f"own/{at}.md", draft, expect=None, origin=Origin())
+    write_bundle(exported(app), tmp_path / "again")
+    take_in(app, tmp_path / "again")
+    found = {one.path: bool(foreign_of(one)) for one in app.documents.all(LOCAL) if one.path.startswith("again/")}
+    for at in range(len(texts)):
+        assert (found[f"again/heard/{at}.md"], found[f"again/own/{at}.md"]) == (True, False), texts[at]
 
 
 def test_notes_get_a_type_and_folders_an_index(app: App, tmp_path: Path) -> None:

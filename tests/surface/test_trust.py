@@ -115,12 +115,15 @@ async def test_the_log_tells_who_wrote_what(app: App, connect: Connect) -> None:
     await call(connect, "read_node_content", id="page.md")
     await write(connect, "made.md", content="# Made\n")
     await call(connect, "move_document", path="made.md", to="moved.md")
+    await write(connect, "newer.md", content="# Newer\n", supersedes="own.md")
     app.events.finish()
     told = [one.fields for _, one in app.events.calls(LOCAL, 0, writes=True).events]
     assert [(one["tool"], one["name"], one["trust"], one["sources"]) for one in told] == [
         ("write_document", "own.md", "own", []),
         ("write_document", "made.md", "foreign", ["note page.md"]),
         ("move_document", "moved.md", "foreign", ["note page.md"]),
+        ("write_document", "newer.md", "foreign", ["note page.md"]),
+        ("write_document", "own.md", "foreign", ["note page.md"]),
     ]
     assert all(one["client"] and one["session"] and one["by"] == "local" for one in told)
     assert {one.kind for _, one in app.events.calls(LOCAL, 0).events} == {"call"}

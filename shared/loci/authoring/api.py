@@ -308,6 +308,9 @@ class Authoring:
         if now is None and expect is not None:
             raise _gone(target)
         if now is not None and hash_of(now) != (expect or last.write.after):
+            if document := self._catalog.find(owner, target.path).document:
+                saw(foreign_of(document))
+            saw(last.write.kept.sources if last.write.kept else ())
             raise _changed_since_write(target, now, last)
         written = self._recovery.put_back(owner, target, now, last.write)
         with suppress(LociError):  # the next undo sees that it was taken back

@@ -9,6 +9,8 @@ from pydantic import BaseModel, Field
 from loci.authoring.edit_draft import Mode, checked_draft
 from loci.authoring.write_recovery import WrittenDocument
 from loci.core.identity import Caller
+from loci.core.trust import saw
+from loci.documents.foreign import foreign_of, saw_titles
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -211,6 +213,9 @@ def writing_tools(app: "App") -> list[LociTool]:
 
 def _render(written: WrittenDocument, result: str) -> dict[str, object]:
     document = written.document
+    if document is not None:  # the answer has its title, tags and links, whoever wrote them
+        saw(foreign_of(document))
+    saw_titles(link.other for link in written.links[:SHOWN])
     return {
         "result": _with_reason(result, written.unfinished),
         "id": document and document.id,

@@ -193,7 +193,10 @@ class Computations:
         The answer has the `sources` of the texts of others that it read: it runs on another thread than its call.
         """
         with gathered() as seen:
-            return self._answer(caller.owner, name, values, cancelled) | {"sources": [*seen]}
+            try:
+                return self._answer(caller.owner, name, values, cancelled) | {"sources": [*seen]}
+            finally:  # an error has its words from them, too
+                self._runner().note(caller, seen)
 
     def _answer(self, owner: Owner, name: str, values: JsonObject, cancelled: Cancelled) -> JsonObject:
         began = self._clock()

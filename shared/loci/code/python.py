@@ -249,11 +249,16 @@ class Runner:
             self._telemetry.not_started(language="Python", reason=ran.outcome.what)
         return ran
 
+    def note(self, caller: Caller, read: Iterable[str]) -> None:
+        """Note what the session has read of others, before it gets the result."""
+        if self._readings is not None:
+            self._readings.note(caller, read)
+
     def _mark(self, caller: Caller, id: str, read: Iterable[str]) -> None:
         """Note what the session has read, and mark the executor with all that: a later run finds it in variables."""
         if self._readings is None:
             return
-        self._readings.note(caller, read)
+        self.note(caller, read)
         sources = self._readings.sources(caller)
 
         def change(held: Record | None) -> JsonObject | None:

@@ -141,6 +141,7 @@ class Documents:
             ids = list(dict.fromkeys(id for hit in passages[:FILLED] for id in _beside(hit.chunk, filled_up)))
             around = parts.index.chunks(owner, COLLECTION, ids) if ids else {}
         saw(foreign_in(documents, (*(one.chunk for one in passages), *around.values())))
+        saw_titles(superseded.values())
         return FoundDocuments(replace(ranking, hits=tuple(hits)), documents, passages, around, superseded, day)
 
     def with_tags(self, owner: Owner, part: LibraryPart, *, limit: int) -> tuple[list[TaggedDocument], int]:

@@ -1,6 +1,7 @@
 """Export of documents as a bundle of the Open Knowledge Format: files that any of its readers reads without Loci.
 
-A document that came in with a `type` leaves as it came. The others get one; nothing else of theirs changes.
+A document that came in with a `type` leaves as it came. The others get one. What may have texts of others is marked so.
+Nothing else changes.
 """
 
 import json
@@ -118,6 +119,7 @@ def _texts(items: Iterable[Loaded | UnreadableItem], below: str, bundle: Bundle)
 
 def _add(bundle: Bundle, one: _Text, below: str, changes: list[_Change], code_of: CodeOf | None) -> _Concept:
     text = _with_type(one.content.decode(), kind_of(one.document) or NOTE)
+    text = _with_trust(text) if one.document.trust == "foreign" else text
     bundle.files[one.path] = text.encode()
     concept = _concept(one.path, text.encode())
     if concept.type == COMPUTATION:
@@ -238,6 +240,19 @@ def _with_type(text: str, kind: str) -> str:
     if lines[0].rstrip() == FENCE and read_front_matter(inside).first("type"):
         return "\n".join(inside)
     return "\n".join([f"{FENCE}{end}", added, f"{FENCE}{end}", *lines])  # no front matter, or none of YAML
+
+
+def _with_trust(text: str) -> str:
+    """The text with the mark that texts of others may be in it: only Loci's own records say so until it leaves."""
+    lines = text.split("\n")
+    end, last = "\r" if lines[0].endswith("\r") else "", read_front_matter(lines).lines - 1
+    inside = [*lines[:last], f"trust: foreign{end}", *lines[last:]]  # the last of two fields of one name counts
+    if read_front_matter(inside).first("trust") == "foreign":
+        return "\n".join(inside)
+    kind = read_front_matter(lines).first("type")
+    return "\n".join(
+        [f"{FENCE}{end}", f"type: {json.dumps(kind)}{end}", f"trust: foreign{end}", f"{FENCE}{end}", *lines]
+    )
 
 
 def _concept(path: str, content: bytes) -> _Concept:
