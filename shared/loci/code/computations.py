@@ -194,7 +194,9 @@ class Computations:
         """
         with gathered() as seen:
             try:
-                return self._answer(caller.owner, name, values, cancelled) | {"sources": [*seen]}
+                answer = self._answer(caller.owner, name, values, cancelled)
+                answer["sources"] = [*seen]
+                return answer
             finally:  # an error has its words from them, too
                 self._runner().note(caller, seen)
 
