@@ -5,11 +5,15 @@ from pathlib import Path
 import pytest
 
 from loci.core.identity import LOCAL
+from loci.documents.foreign import foreign_of
 from loci.documents.whole_texts import WriteJournal
 from tests.contract.test_moving_crash import FEW, KILLED, MANY, killed, texts
 
 MOVE = 'edits.move(LOCAL, "notes/a.md", "notes/sub/b.md", expect=None)'
-WRITE = 'edits.write(LOCAL, "notes/sub/b.md", EditDraft("create", "# B"), expect=None, supersedes="notes/a.md")'
+WRITE = (
+    'edits.write(LOCAL, "notes/sub/b.md", EditDraft("create", "# B"), expect=None, supersedes="notes/a.md",'
+    ' origin=__import__("loci.core.trust", fromlist=[""]).Origin(("web",)))'
+)
 BEFORE = {"a.md": "# A\n\nOld.\n", "c.md": "# C\n\n[[a]]\n"}
 AFTER = {
     **BEFORE,
@@ -32,6 +36,9 @@ def test_both_have_changed_or_neither_and_the_index_knows(tmp_path: Path, every:
             successors = parts.supersession.successors(LOCAL, documents, "9999-12-31")
             assert {old: new.id for old, new in successors.items()} == ({"notes-a": "notes-sub-b"} if is_after else {})
             assert WriteJournal(app.records).unfinished(LOCAL) == []
+            marked = [one.path for one in documents if foreign_of(one)]
+            assert marked == (["notes/a.md", "notes/sub/b.md"] if is_after else []), notes
             if is_after:
                 app.authoring.undo(LOCAL, "notes/a.md", expect=None)
             assert texts(notes) == BEFORE
+            assert not any(map(foreign_of, parts.catalog.documents(LOCAL)))

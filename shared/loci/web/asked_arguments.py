@@ -56,6 +56,8 @@ class TextChange:
     where: str
     """The document whose text it is as it is now; empty: the call names both texts."""
     pairs: tuple[tuple[str, str], ...]
+    supersedes: str = ""
+    """The document that the write marks as superseded."""
 
 
 def changes_of(app: "App", owner: Owner, tool: str, arguments: JsonObject) -> TextChange | None:
@@ -73,7 +75,7 @@ def _document_change(app: "App", owner: Owner, arguments: JsonObject) -> TextCha
     from loci.authoring.edit_draft import Mode, checked_draft  # 0.1 s, which no other page pays
 
     given = {name: one for name, one in arguments.items() if isinstance(one, str)}
-    mode = cast("Mode", given.get("mode", "create"))
+    mode, older = cast("Mode", given.get("mode", "create")), given.get("supersedes", "")
     try:
         text = given.get("content", "")
         hash, old, new = given.get("expected_hash"), given.get("old"), given.get("new")
@@ -81,12 +83,18 @@ def _document_change(app: "App", owner: Owner, arguments: JsonObject) -> TextCha
         read = app.documents.read(owner, given.get("path", ""), remember=False)
         after = draft.apply(read.document.path, read.text.encode()).decode()
     except (LociError, UnicodeError):
-        return None
-    return TextChange(read.document.path, ((read.text, after),))
+        return TextChange("", (), older) if older else None
+    return TextChange(read.document.path, ((read.text, after),), older)
 
 
 def change_block(change: TextChange) -> str:
-    """The difference as lines with a mark, in HTML."""
+    """The difference as lines with a mark, in HTML, and what else the write changes."""
+    older = f"<bdi>{_shown(change.supersedes)}</bdi>"
+    more = f'<p class="note">It also gets a link to {older}, which is marked as superseded by it.</p>'
+    return _difference_block(change) + (more if change.supersedes else "")
+
+
+def _difference_block(change: TextChange) -> str:
     if sum(len(old) + len(new) for old, new in change.pairs) > MOST_COMPARED:
         return ""
     lines = [line for old, new in change.pairs for line in _difference(old, new)]

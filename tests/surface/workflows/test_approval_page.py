@@ -209,7 +209,7 @@ def test_many_arguments_are_folded_and_all_are_there() -> None:
 def test_a_write_shows_what_it_changes_now(both: tuple[Visitor, Visitor]) -> None:
     ann, _ = both
     ann.flow.app.documents.parts.library.add(ANN, "plan.md", b"# Plan\n\nThe ferry\n- leaves at dawn.\n")
-    edit = {"path": "plan.md", "mode": "edit", "old": "at dawn", "new": "at <noon>\n+ never"}
+    edit = {"path": "plan.md", "mode": "edit", "old": "at dawn", "new": "at <noon>\n+ never", "supersedes": "<b>.md"}
     gated: dict[str, Any] = {"id": "w", "tool": "loci:write_document", "arguments": edit, "approve": "human"}
     page = ann.get(ann.call("pml_execute_dag", {"workflow": {"tasks": [gated]}})["approval_url"]).body.decode()
     assert "Changes to plan.md, as it is now" in page
@@ -217,6 +217,7 @@ def test_a_write_shows_what_it_changes_now(both: tuple[Visitor, Visitor]) -> Non
         "<del><b>-</b><bdi>- leaves at dawn.</bdi></del>",
         "<ins><b>+</b><bdi>- leaves at &lt;noon&gt;</bdi></ins>",
         "<ins><b>+</b><bdi>+ never.</bdi></ins>",
+        "It also gets a link to <bdi>&lt;b&gt;.md</bdi>, which is marked as superseded by it.",
     ):
         assert line in page, line
 
