@@ -49,6 +49,7 @@ class OtherContent(BaseModel):
     result: str | None = None
     go_on: str | None = None
     owner: str | None = None
+    note: str | None = Field(default=None, exclude_if=is_none)
     error: str | None = None
     trust: Trust | None = Field(default=None, exclude_if=is_none)
     sources: str | None = Field(default=None, exclude_if=is_none)
@@ -97,19 +98,25 @@ def reading_tool(app: "App") -> LociTool:
         first = app.sharing.read(caller.owner, id, is_shown=False)
         others = [_read(app, caller, name) for name in more]
         texts = [one for one in (first, *others) if isinstance(one, DocumentText)]
-        room = BUDGET - sum(map(_overhead, texts)) - sum(ERROR_ROOM for one in others if isinstance(one, OtherContent))
-        rooms = _shares([_size(one.text) for one in texts], room)
+        room = BUDGET - sum(map(_overhead, texts)) - ERROR_ROOM * (len(others) + 1 - len(texts))
         tokens = max_tokens and max(1, max_tokens // len(texts))
-        request = ExcerptRequest(heading, start_line, end_line, tokens, start_column, rooms.pop(0))
-        view = _content(first, app.documents.outline(first) if outline else app.documents.excerpt(first, request))
-        for one in others:
-            if isinstance(one, OtherContent):
-                view.more.append(one)
-                continue
-            part = _content(one, app.documents.excerpt(one, ExcerptRequest(most_tokens=tokens, room=rooms.pop(0))))
-            view.more.append(OtherContent.model_validate(part.model_dump(include={*OtherContent.model_fields})))
-        shown = [view.model_dump(exclude={"more"}), *(one.model_dump() for one in view.more)]
-        blocks = [TextContent(type="text", text=text) for one in shown for text in _texts(one)]
+
+        def answered(room: int) -> tuple[Content, list[TextContent]]:
+            rooms = _shares([_size(one.text) for one in texts], room)
+            request = ExcerptRequest(heading, start_line, end_line, tokens, start_column, rooms.pop(0))
+            view = _content(first, app.documents.outline(first) if outline else app.documents.excerpt(first, request))
+            for one in others:
+                if isinstance(one, OtherContent):
+                    view.more.append(one)
+                    continue
+                part = _content(one, app.documents.excerpt(one, ExcerptRequest(most_tokens=tokens, room=rooms.pop(0))))
+                view.more.append(OtherContent.model_validate(part.model_dump(include={*OtherContent.model_fields})))
+            shown = [view.model_dump(exclude={"more"}), *(one.model_dump() for one in view.more)]
+            return view, [TextContent(type="text", text=text) for one in shown for text in _texts(one)]
+
+        view, blocks = answered(room)
+        if len(as_text(view.model_dump()).encode()) > BUDGET:  # there are warnings, which few texts have
+            view, blocks = answered(room - LONGEST_WARNING * len(texts))
         return CallToolResult(content=[*blocks], structured_content=view.model_dump())
 
     return loci_tool(read_node_content, title="Read a document", quick=True)
@@ -146,7 +153,7 @@ def _overhead(text: DocumentText) -> int:
     """The bytes that the answer's other fields take of a document, however long they are."""
     most = len(text.text)
     empty = _content(text, Excerpt("", most, most, most, Position(most, most), most))
-    return len(as_text(empty.model_dump()).encode()) + LONGEST_WARNING
+    return len(as_text(empty.model_dump()).encode())
 
 
 def _told(text: DocumentText) -> tuple[str | None, ...]:
