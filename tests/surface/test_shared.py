@@ -30,7 +30,7 @@ async def test_what_others_share_is_found_on_each_runtime(app: App, connect: Con
             result = await client.call_tool(tool, {"query": "ferry", **more})
             answer = structured(result)
             foreign = [one for one in answer["results"] if one.get("trust") == "foreign"]
-            assert ("shared by acme/ann, foreign" in texts(result)[0]) is bool(foreign)
+            assert ("**foreign**: shared by acme/ann;" in texts(result)[0]) is bool(foreign)
             return [one["id"] for one in answer["results"]]
 
         assert sorted(await found()) == ["own-boat", old, plan]
