@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 from typing import Final
 
 from loci.documents.document import Document
@@ -23,7 +22,7 @@ NAMED: Final = 2
 
 def is_reserved(path: str) -> bool:
     """True if the path is one that a bundle reserves for an index or a log."""
-    return PurePosixPath(path).name in (INDEX, LOG)
+    return _name(path) in (INDEX, LOG)
 
 
 def is_computation(document: Document) -> bool:
@@ -33,7 +32,7 @@ def is_computation(document: Document) -> bool:
 
 def claim_of(document: Document) -> str | None:
     """The words of a bundle about its own verification, as a claim. Nobody checked it here: it lends no trust."""
-    events = _events(document, "verified")
+    events = _events(document, "verified") if document.properties else []
     if not events:
         return None
     changed = max((day for day, _ in _events(document, "generated")), default="")
@@ -61,18 +60,21 @@ def without_listings(hits: Sequence[Hit]) -> list[Hit]:
     If nothing else was found, these are shown.
     """
     own = [hit for hit in hits if not _is_listing(hit)]
-    logged = [hit for hit in own if _is_of_log(hit)]
-    told = [hit for hit in own if not _is_of_log(hit)]
-    return [*told, *logged] if told else [*hits]
+    ordered = sorted(own, key=_is_of_log)
+    return ordered if ordered and not _is_of_log(ordered[0]) else [*hits]
 
 
 def _is_listing(hit: Hit) -> bool:
     """True if the hit is a passage of an index that has nothing but entries, each with a link."""
-    if PurePosixPath(hit.chunk.path).name != INDEX:
+    if _name(hit.chunk.path) != INDEX:
         return False
     lines = [line for line in hit.chunk.text.splitlines() if line.strip() and not line.startswith(("#", " "))]
     return bool(lines) and all(LISTED.match(line) for line in lines)
 
 
 def _is_of_log(hit: Hit) -> bool:
-    return PurePosixPath(hit.chunk.path).name == LOG and any(LOGGED.match(one) for one in hit.chunk.heading)
+    return _name(hit.chunk.path) == LOG and any(LOGGED.match(one) for one in hit.chunk.heading)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

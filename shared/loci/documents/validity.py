@@ -16,6 +16,8 @@ STATUSES: Final = {
 
 def lacks_validity(document: Document, day: str) -> str | None:
     """The reason why the document may not hold on that day: a status, or a day that has passed. None if it holds."""
+    if not document.properties:  # as most documents, and a search looks at many
+        return None
     if ended := _status(document):
         return ended
     days = {name: found for name in ("valid_from", "valid_until", "stale_after") if (found := _day(document, name))}
