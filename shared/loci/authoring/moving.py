@@ -90,7 +90,7 @@ class SupersedingPlan:
     replaced: str | None = None
     """The hash of the newer one's text that is taken back."""
     sources: tuple[str, ...] = ()
-    """What the session of the writer had read of others: the writer chose the name that the older one will say."""
+    """The sources that the session of the writer had read of others. The older document will have a name from it."""
 
 
 PLANS = TypeAdapter[MovePlan | SupersedingPlan](MovePlan | SupersedingPlan)

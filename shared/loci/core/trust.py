@@ -131,7 +131,7 @@ def in_short(sources: Sequence[str]) -> str:
 
 
 class Readings:
-    """What each session has read of others. A session that reads only texts of the owner costs nothing."""
+    """Keeps what each session has read of others. A session that reads only texts of the owner costs nothing."""
 
     def __init__(self, records: RecordStore, clock: Callable[[], float] = time.time) -> None:
         self._records = records

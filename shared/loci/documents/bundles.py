@@ -32,7 +32,7 @@ def is_computation(document: Document) -> bool:
 
 def claim_of(document: Document) -> str | None:
     """The words of a bundle about its own verification, as a claim. Nobody checked it here: it lends no trust."""
-    events = _events(document, "verified") if document.properties else []
+    events = _events(document, "verified")
     if not events:
         return None
     changed = max((day for day, _ in _events(document, "generated")), default="")

@@ -83,7 +83,7 @@ class Document:
     trust: Trust | None = None
     """The trust in its text, if a tool wrote it; None: nobody knows, or no tool wrote it."""
     sources: tuple[str, ...] = ()
-    """What the sessions of its writers had read of others, if the trust is foreign."""
+    """The sources that the sessions of its writers had read of others, if the trust is foreign."""
     stamp: FileStamp | None = None
     """The stamp that its file had with this text. A file that still has it is not read again."""
 

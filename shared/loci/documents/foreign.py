@@ -51,7 +51,7 @@ def saw_line(document: Document | None, line: int | None) -> None:
 
 
 def foreign_in(documents: Mapping[str, Document], chunks: Iterable[Chunk]) -> list[str]:
-    """The same of these passages. Of one without a record nobody knows it."""
+    """The sources of the texts of others in these passages. A passage of a document without a record counts as one."""
     found: dict[str, None] = {}
     for one in chunks:
         document = documents.get(one.document)

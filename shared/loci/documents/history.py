@@ -35,7 +35,7 @@ class PastWrite:
     changed_on: str | None = None
     """The day on which the document had last changed before the write."""
     origin: Origin | None = None
-    """Who wrote it, and what they had read of others by then; None if nobody noted it."""
+    """The origin of the new text; None if nobody noted it."""
     kept: Origin | None = None
     """The origin of the replaced text, if a tool wrote that."""
 

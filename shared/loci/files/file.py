@@ -63,7 +63,7 @@ class FileVersion:
 
     @property
     def foreign(self) -> tuple[str, ...]:
-        """What the session of its writer had read of others, if a tool wrote it."""
+        """The sources that the session of its writer had read of others, if a tool wrote it."""
         origin = Origin.from_json((self.lineage or {}).get("origin"))
         return origin.sources if origin else ()
 

@@ -10,10 +10,9 @@ from loci.core.identity import Caller
 from loci.documents.document import Document
 from loci.documents.foreign import saw_line, saw_titles
 from loci.documents.tools.reading_tool import DocumentName
-from loci.documents.tools.search_results import noted_list
 from loci.graph.neighbourhood import DocumentLink, PathStep, seen_from
 from loci.markdown.nouns import relation_named
-from loci.mcp.answers import is_none
+from loci.mcp.answers import is_none, noted_list
 from loci.mcp.tool import LociTool, loci_tool
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from loci.core.identity import Caller
 from loci.documents.document import Document
 from loci.documents.foreign import saw_line, saw_titles
 from loci.documents.tools.part_arguments import Dates, Folder, Properties, Tags, asked_part
-from loci.documents.tools.search_results import noted_list
 from loci.documents.tools.search_tools import LONGEST_QUERY
 from loci.graph.clusters import Method
 from loci.graph.gaps import DUPLICATE, RULES, GapKind
 from loci.graph.loose_ends import LooseEnd, LooseEndKind
 from loci.markdown.nouns import Relation
+from loci.mcp.answers import noted_list
 from loci.mcp.tool import LociTool, loci_tool
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
 )
-from pydantic import Field
+from pydantic import BaseModel, Field
 from pydantic_core import to_jsonable_python
 
 from loci.core.errors import LociError
@@ -399,3 +399,10 @@ def _bare(tool: "LociTool", structured: Any) -> Any:
 
 def _length(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
+
+
+def noted_list(values: Sequence[BaseModel | str], note: str | None) -> CallToolResult:
+    """The list; the note is a second block of text."""
+    plain = [one if isinstance(one, str) else one.model_dump(mode="json") for one in values]
+    content = [TextContent(type="text", text=text) for text in (as_text(plain), note) if text]
+    return CallToolResult(content=[*content], structured_content={"result": plain})

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR as NOT_NOW
-from mcp_types import INVALID_PARAMS, CallToolResult, ContentBlock, TextContent
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, ContentBlock, TextContent
 from pydantic import ValidationError
 
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
@@ -16,7 +17,7 @@ from loci.core.full_disk import disk_error
 from loci.core.json import Json
 from loci.core.telemetry import Outcome
 from loci.mcp.threads import on_thread
-from loci.mcp.tool import unfit_arguments
+from loci.mcp.tool import LONGEST_NAME, unfit_arguments
 
 T = TypeVar("T")
 
@@ -24,6 +25,21 @@ INTERNAL_ERROR = "INTERNAL_ERROR"
 UNKNOWN_TOOL = "TOOL_NOT_FOUND"
 ERROR = "loci/error"
 """The name in the `_meta` of a failed result: its code, message, resolution and further details, for programs."""
+METHODS = (
+    "tools/list",
+    "tools/call",
+    "prompts/list",
+    "prompts/get",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+)
+NEEDED = {
+    "tools/call": "Give the `name` of a tool; tools/list lists them",
+    "prompts/get": "Give the `name` of a prompt; prompts/list lists them",
+    "resources/read": "Give the `uri` of a resource; resources/list lists them",
+}
+MOST_NAMED_FAULTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +124,42 @@ def _failure(error: LociError) -> FailedCall:
     if error.details:
         content.append(TextContent(type="text", text=json.dumps(error.details, ensure_ascii=False)))
     return FailedCall(error.code, failed_result(content, {**error.details, **told}))
+
+
+class ProtocolErrors:
+    """Wraps every request. The codes are those of the protocol; only the texts are Loci's."""
+
+    def __init__(self, is_tool: Callable[[str], bool]) -> None:
+        self._is_tool = is_tool
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        try:
+            return await call_next(ctx)
+        except MCPError as error:
+            if error.code != METHOD_NOT_FOUND:
+                raise
+            raise MCPError(METHOD_NOT_FOUND, self._unknown(ctx.method), error.data) from error
+        except ValidationError as error:
+            raise MCPError(INVALID_PARAMS, _malformed(ctx.method, error)) from error
+
+    def _unknown(self, method: str) -> str:
+        if method == "subscriptions/listen":
+            return "Method not found: no answer stays open here. Nothing is told of changed lists: ask for them again"
+        what = f"Method not found: there is no method {method[:LONGEST_NAME]!r}"
+        if self._is_tool(method):
+            return f'{what}, but a tool of that name. Send tools/call with params {{"name": …, "arguments": …}}'
+        from difflib import get_close_matches  # requests that are known do without
+
+        near = get_close_matches(method[:LONGEST_NAME], METHODS, n=1)
+        asked = f"Did you mean {near[0]}? " if near else ""
+        return f"{what}. {asked}The methods are {', '.join(METHODS)}; what Loci does is behind tools/call"
+
+
+def _malformed(method: str, error: ValidationError) -> str:
+    faults = dict.fromkeys(f"{_place(fault['loc'])}: {fault['msg']}" for fault in error.errors()[:MOST_NAMED_FAULTS])
+    advice = NEEDED.get(method, "Correct them and send it again")
+    return f"Invalid request parameters of {method[:LONGEST_NAME]}: {'; '.join(faults)}. {advice}"
+
+
+def _place(place: Sequence[int | str]) -> str:
+    return ".".join(str(part) for part in place) or "params"

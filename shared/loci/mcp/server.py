@@ -24,7 +24,6 @@ from mcp.server.subscriptions import (
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
-    METHOD_NOT_FOUND,
     CallToolRequestParams,
     CallToolResult,
     GetPromptResult,
@@ -39,7 +38,6 @@ from mcp_types import (
     TextContent,
     Tool,
 )
-from pydantic import ValidationError
 
 from loci.core import tracing
 from loci.core.deadline import out_of_time, time_left
@@ -53,14 +51,23 @@ from loci.core.trust import gathered
 from loci.core.version import version
 from loci.mcp.answers import ToolAnswer, answer_within_budget, server_result_within_budget
 from loci.mcp.caller import SCOPE_KEY, caller_of, principal
-from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, answer_request, failed_call, protocol_error, unknown_tool
+from loci.mcp.errors import (
+    METHODS,
+    UNKNOWN_TOOL,
+    FailedCall,
+    ProtocolErrors,
+    answer_request,
+    failed_call,
+    protocol_error,
+    unknown_tool,
+)
 from loci.mcp.module import Module, tool_families
 from loci.mcp.resources import digests, filled_prompt, followed, listed_prompt, serve_resources
 from loci.mcp.sdk import OpenTelemetryMiddleware, SdkServer
 from loci.mcp.skills import Skills
 from loci.mcp.tasks import EXTENSION, Tasks
 from loci.mcp.threads import on_thread
-from loci.mcp.tool import CALL_TOOL_NAME, ListedTool, LociTool, Surface
+from loci.mcp.tool import CALL_TOOL_NAME, LONGEST_NAME, ListedTool, LociTool, Surface
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
 from loci.mcp.upstream import READS, OfferRequests, UpstreamTools, call_upstream
 
@@ -77,28 +84,12 @@ full output". Look at scratchpad_list() before you repeat an expensive call.
 """
 ERRORS = 'Errors read "CODE: what happened. What to do." Do what the last sentence says, then call again.'
 
-METHODS = (
-    "tools/list",
-    "tools/call",
-    "prompts/list",
-    "prompts/get",
-    "resources/list",
-    "resources/read",
-    "resources/templates/list",
-)
 OTHER_METHODS = ("initialize", "server/discover", "ping", "completion/complete", "subscriptions/listen")
-NEEDED = {
-    "tools/call": "Give the `name` of a tool; tools/list lists them",
-    "prompts/get": "Give the `name` of a prompt; prompts/list lists them",
-    "resources/read": "Give the `uri` of a resource; resources/list lists them",
-}
 CHANGED: Mapping[ListName, Callable[[], ServerEvent]] = {
     "tools": ToolsListChanged,
     "prompts": PromptsListChanged,
     "resources": ResourcesListChanged,
 }
-LONGEST_NAME = 80
-MOST_FAULTS = 5
 
 
 def build_server(
@@ -472,42 +463,3 @@ async def _declare_changes(ctx: ServerRequestContext[Any, Any], call_next: CallN
         # Since 2026-07-28 a subscription takes addresses, too; before, that was a method of its own.
         declared["resources"]["subscribe"] = ctx.method == "server/discover"
     return answer
-
-
-class ProtocolErrors:
-    """Wraps every request. The codes are those of the protocol; only the texts are Loci's."""
-
-    def __init__(self, is_tool: Callable[[str], bool]) -> None:
-        self._is_tool = is_tool
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        try:
-            return await call_next(ctx)
-        except MCPError as error:
-            if error.code != METHOD_NOT_FOUND:
-                raise
-            raise MCPError(METHOD_NOT_FOUND, self._unknown(ctx.method), error.data) from error
-        except ValidationError as error:
-            raise MCPError(INVALID_PARAMS, _malformed(ctx.method, error)) from error
-
-    def _unknown(self, method: str) -> str:
-        if method == "subscriptions/listen":
-            return "Method not found: no answer stays open here. Nothing is told of changed lists: ask for them again"
-        what = f"Method not found: there is no method {method[:LONGEST_NAME]!r}"
-        if self._is_tool(method):
-            return f'{what}, but a tool of that name. Send tools/call with params {{"name": …, "arguments": …}}'
-        from difflib import get_close_matches  # requests that are known do without
-
-        near = get_close_matches(method[:LONGEST_NAME], METHODS, n=1)
-        asked = f"Did you mean {near[0]}? " if near else ""
-        return f"{what}. {asked}The methods are {', '.join(METHODS)}; what Loci does is behind tools/call"
-
-
-def _malformed(method: str, error: ValidationError) -> str:
-    faults = dict.fromkeys(f"{_place(fault['loc'])}: {fault['msg']}" for fault in error.errors()[:MOST_FAULTS])
-    advice = NEEDED.get(method, "Correct them and send it again")
-    return f"Invalid request parameters of {method[:LONGEST_NAME]}: {'; '.join(faults)}. {advice}"
-
-
-def _place(place: Sequence[int | str]) -> str:
-    return ".".join(str(part) for part in place) or "params"

@@ -35,7 +35,7 @@ class Skill:
     description: str
     body: str
     source: str = ""
-    """What it comes from, if that may have texts of others."""
+    """The source, if it may have texts of others."""
 
     @classmethod
     def read(cls, text: str) -> "Skill":

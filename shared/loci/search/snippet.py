@@ -19,6 +19,11 @@ def beginning(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + ELLIPSIS
 
 
+def ending(text: str, most: int) -> str:
+    """The end of the text, at most this many characters."""
+    return text if len(text) <= most else ELLIPSIS + text[len(text) - most + 1 :]
+
+
 def cut_out(text: str, begin: int, end: int) -> str:
     """The text from `begin` to `end`, with an ellipsis on each side where text is cut off."""
     return f"{ELLIPSIS if text[:begin].strip() else ''}{text[begin:end]}{ELLIPSIS if text[end:].strip() else ''}"

@@ -43,7 +43,7 @@ ADDED: Final = (
 QUERY: Final = re.compile(r"</?user_query>|^\[Image\]$", re.MULTILINE)
 ATTACHED: Final = "# Context from my IDE setup:", "# Files mentioned by the user:"
 REQUEST: Final = "## My request for Codex:"
-"""What follows it was typed, below a list of what was open or attached."""
+"""The heading above what a person typed, below a list of files that were open or attached."""
 ROLE: Final = re.compile(r"^(user|assistant):\n", re.MULTILINE)
 TOOL: Final = re.compile(r"^\[Tool ", re.MULTILINE)
 GIVEN: Final = re.compile(r"  (\w{1,40}): (.*)")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from loci.core.injections import warning_of, without_hidden
@@ -17,12 +17,12 @@ from loci.documents.bundles import claim_of
 from loci.documents.document import Document, owner_of
 from loci.documents.foreign import foreign_of
 from loci.documents.validity import lacks_validity
-from loci.markdown.nouns import DateSource, DocumentDate
+from loci.markdown.nouns import DateSource
 from loci.markdown.tags import with_ancestors
 from loci.mcp.answers import MOST_SEARCH_TOKENS, as_text, is_none, quoted, readable_result, search_room
 from loci.search.inference import tokens_at_most
 from loci.search.ranking import Chunk, Explanation, Hit, Match, Ranking, Stage
-from loci.search.snippet import ELLIPSIS, beginning, snippet
+from loci.search.snippet import beginning, ending, snippet
 
 ROWS = 0.25
 """The share of the structure that rows of further documents may take, or what it has more than the text."""
@@ -344,8 +344,8 @@ class _Answer:
         """The row of a document without a passage: with explanations as any row, else as short as it can be."""
         if self._explain:
             return self._full_row(hit, [_Shown(hit, "", lines_of(hit.chunk))])
-        chunk, dated = hit.chunk, self._dated(hit) if self._in_time else None
-        document = self._found.documents.get(chunk.document)
+        chunk, document = hit.chunk, self._found.documents.get(hit.chunk.document)
+        dated = document.dated if document and self._in_time else None
         row = SearchResult(
             id=chunk.document,
             score=hit.score,
@@ -353,7 +353,7 @@ class _Answer:
             source=hit.source,
             snippet="",
             owner=owner_of(document),
-            validity=self._validity(hit),
+            validity=validity_of(self._found, hit.chunk.document),
             date=dated and dated.day,
             date_from=dated and dated.source,
         )
@@ -361,14 +361,7 @@ class _Answer:
 
     def _full_row(self, hit: Hit, shown: Sequence[_Shown]) -> SearchResult:
         document = self._found.documents.get(hit.chunk.document)
-        return row_of(hit, shown, document, self._validity(hit), explain=self._explain)
-
-    def _validity(self, hit: Hit) -> str | None:
-        return validity_of(self._found, hit.chunk.document)
-
-    def _dated(self, hit: Hit) -> DocumentDate | None:
-        document = self._found.documents.get(hit.chunk.document)
-        return document and document.dated
+        return row_of(hit, shown, document, validity_of(self._found, hit.chunk.document), explain=self._explain)
 
     def _size(self, view: BaseModel) -> int:
         return tokens_at_most(view.model_dump_json(exclude_none=not self._explain))
@@ -504,15 +497,3 @@ def heading_of(chunk: Chunk) -> str | None:
 
 def lines_of(chunk: Chunk) -> str:
     return f"{chunk.first_line}-{chunk.last_line}"
-
-
-def noted_list(values: Sequence[BaseModel | str], note: str | None) -> CallToolResult:
-    """The list; the note is a second block of text."""
-    plain = [one if isinstance(one, str) else one.model_dump(mode="json") for one in values]
-    content = [TextContent(type="text", text=text) for text in (as_text(plain), note) if text]
-    return CallToolResult(content=[*content], structured_content={"result": plain})
-
-
-def ending(text: str, most: int) -> str:
-    """The end of the text, at most this many characters."""
-    return text if len(text) <= most else ELLIPSIS + text[len(text) - most + 1 :]

@@ -10,9 +10,9 @@ from loci.core.identity import Caller, Owner
 from loci.documents.filtering import LibraryPart
 from loci.documents.tools.part_arguments import Dates, Folder, Properties, Tags, asked_part, no_tag, normal_tags
 from loci.documents.tools.reading_tool import reading_tool
-from loci.documents.tools.search_results import PASSAGE, SearchResults, noted_list, search_results, tagged_results
+from loci.documents.tools.search_results import PASSAGE, SearchResults, search_results, tagged_results
 from loci.markdown.date_ranges import asked_for_newest
-from loci.mcp.answers import MOST_SEARCH_TOKENS
+from loci.mcp.answers import MOST_SEARCH_TOKENS, noted_list
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import Advice, LociTool, loci_tool
 
